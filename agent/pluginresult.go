@@ -128,7 +128,8 @@ func orNoReason(text string) string {
 func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {
 	switch {
 	case oom && r.MemoryMiB > 0:
-		return fmt.Sprintf("%s ran out of memory: its limit is %s", who, quantity.FormatLimit(r.MemoryMiB))
+		return fmt.Sprintf("%s ran out of memory: its limit is %s", who,
+			quantity.FormatLimit(r.MemoryMiB))
 	case oom:
 		return who + " ran out of memory"
 	case code == exitSIGKILL:

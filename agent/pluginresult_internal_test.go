@@ -55,7 +55,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		"exit code 127 (its command was not found); its log says: no such role": {ExitCode: 127},
 		"exit code 139 (SIGSEGV); its log says: no such role":                   {ExitCode: 139},
 		"print one JSON object; its log says: no such role":                     out(""),
-		"within 1 minute and was killed; its log says: no such role":                {TimedOut: true},
+		"within 1 minute and was killed; its log says: no such role":            {TimedOut: true},
 	} {
 		f := evaluateResult(spec, r, []string{"connecting", "no such role"})
 		// promise: U-01

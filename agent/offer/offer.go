@@ -122,7 +122,8 @@ func (c Config) Decide(ctx context.Context, document []byte) Decision {
 	case errors.Is(err, errTooMuch):
 		return decline("%s answered with more than %s", who, quantity.FormatBytes(maxAnswer))
 	case ctx.Err() != nil && err != nil:
-		return decline("%s did not answer within %s", who, quantity.FormatDuration(time.Since(began).Round(time.Second)))
+		return decline("%s did not answer within %s", who,
+			quantity.FormatDuration(time.Since(began).Round(time.Second)))
 	case err != nil:
 		return decline("%s failed: %v", who, err)
 	}

@@ -10,16 +10,16 @@ import (
 )
 
 // numberWithUnit is a number of the running program with its unit, in a format.
-var numberWithUnit = regexp.MustCompile(`%[-+0-9.]*[dfgvs] ?(%%|(GiB|MiB|KiB|kB|MB|GB|TB|CPUs?|` +
-	`cores?|seconds?|minutes?|hours?|days?|min|h|d|s|ms)\b)`)
+var numberWithUnit = regexp.MustCompile(`%[-+0-9.]*[dfgvs] ?(%%|(GiB|MiB|KiB|kB|MB|GB|TB|` +
+	`CPUs?|cores?|seconds?|minutes?|hours?|days?|min|h|d|s|ms)\b)`)
 
-// plainUnits are units that a format may have where it speaks of a number that a person typed into a
-// field with that unit; the packages that check fields.
+// plainUnits are the packages that check fields: they speak of numbers that a person typed, in the
+// unit of the field.
 var plainUnits = []string{"pipeline", "controlplane/catalog", "controlplane", "plugins", "tools",
 	"deploy", "cmd/nullops/internal/server", "internal/quantity"}
 
-// Numbers are worded in one place, internal/quantity, so that one amount reads the same in a refusal,
-// in the CLI and on a status page.
+// Numbers are worded in one place, internal/quantity, so that one amount reads the same in a
+// refusal, in the CLI and on a status page.
 func TestQuantities_AreWordedInOnePlace(t *testing.T) {
 	t.Parallel()
 	formats, rounded := 0, 0
@@ -53,7 +53,7 @@ func TestQuantities_AreWordedInOnePlace(t *testing.T) {
 	}
 }
 
-// wordsItself reports whether a package is not held to this: it checks fields, or no person reads it.
+// wordsItself reports whether a package is not held to this: it checks fields, or nobody reads it.
 func wordsItself(dir string) bool {
 	for _, one := range plainUnits {
 		below := one != "controlplane" && strings.HasPrefix(dir, one+"/")

@@ -103,8 +103,8 @@ func tooSmall(n Candidate, ask ResourceRequest) string {
 			quantity.FormatBytes(n.Memory))
 	}
 	if wanted := int64(ask.VRAMMiB) << 20; totalGPUMemory(n) < wanted {
-		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.", quantity.FormatBytes(wanted),
-			quantity.FormatBytes(totalGPUMemory(n)))
+		return fmt.Sprintf("It asks for %s of GPU memory and the node has %s.",
+			quantity.FormatBytes(wanted), quantity.FormatBytes(totalGPUMemory(n)))
 	}
 	_, reason := gpusOf(n, ask, nil)
 	return reason

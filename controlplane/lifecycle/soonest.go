@@ -28,7 +28,8 @@ func describeSoonestEnd(ctx context.Context, tx *postgres.Tx, actor access.Actor
 	if access.Check(actor, access.ReadDeployment, accessObject(d)) == nil {
 		name = d.Name
 	}
-	return fmt.Sprintf("%s ends by itself in %s, unless somebody uses it.", name, quantity.FormatAhead(in)), nil
+	return fmt.Sprintf("%s ends by itself in %s, unless somebody uses it.", name,
+		quantity.FormatAhead(in)), nil
 }
 
 // addSoonestEnd adds that sentence to the remedy of an error that says that there is no room.

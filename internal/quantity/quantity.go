@@ -1,7 +1,7 @@
 // Package quantity words numbers for people: sizes, cores, spans of time and counts. Every sentence
 // of the API, every line of the CLI and every status page takes its numbers from here, so that one
-// thing reads the same everywhere. The UI has the same rules in components/quantity.ts; both are held
-// to testdata/quantities.json.
+// thing reads the same everywhere. The UI has the same rules in components/quantity.ts; both are
+// held to testdata/quantities.json.
 package quantity
 
 import (
@@ -62,7 +62,8 @@ func FormatCores(n float64) string {
 	return "1 core"
 }
 
-// FormatShare is how many cores of how many are used or promised: "2 of 6.25 cores, shared 4 times".
+// FormatShare is how many cores of how many are used or promised: "2 of 6.25 cores, shared 4
+// times".
 // The second number includes how many times the cores are shared.
 func FormatShare(used, total, times float64) string {
 	text := FormatNumber(used) + " of " + FormatCores(total)

@@ -55,7 +55,8 @@ var memorySentence = "the script used more than " + quantity.FormatLimit(MemoryM
 	" of memory and was stopped"
 
 func timeoutSentence(r Request) string {
-	return fmt.Sprintf("the script did not end within %s and was stopped", quantity.FormatDuration(r.Limit()))
+	return fmt.Sprintf("the script did not end within %s and was stopped",
+		quantity.FormatDuration(r.Limit()))
 }
 
 // explainThrown describes what a script threw, which may be anything. Reading it can run code

@@ -8,7 +8,7 @@ export type PageShape = "list" | "deployment" | "editor" | "cards" | "form" | "s
 export function PageSkeleton({ shape }: { shape: PageShape }) {
   const Outline = outlines[shape];
   return (
-    <div className="outline" data-shape={shape} aria-busy="true">
+    <div className="oshape" data-shape={shape} aria-busy="true">
       <Outline />
     </div>
   );
@@ -65,11 +65,14 @@ const outlines: Record<PageShape, () => ReactNode> = {
   ),
   form: Form,
   sheet: () => (
-    <div className="sheet">
-      <div className="sh">
-        <Bones count={1} of="ochip" />
+    <>
+      <div className="scrim" />
+      <div className="sheet">
+        <div className="sh">
+          <Bones count={1} of="ochip" />
+        </div>
+        <Form />
       </div>
-      <Form />
-    </div>
+    </>
   ),
 };

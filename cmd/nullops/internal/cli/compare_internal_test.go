@@ -31,7 +31,7 @@ func TestPrintComparison_ShowsWhatDiffers(t *testing.T) {
 	got := strings.Join(strings.Fields(b.String()), " ")
 	for _, want := range []string{"cart, run 2, beside the last good one: checkout in qa, run 1",
 		"pipeline v1 v2", "version of web 1.0 1.1", `steps.web.service.env.A - "1"`,
-		"web 3s failed, 8.5s +5.5s", "new - skipped"} {
+		"web 3.0 s failed, 8.5 s +5.5 s", "new - skipped"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

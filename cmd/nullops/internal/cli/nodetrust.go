@@ -280,7 +280,8 @@ func printImages(w io.Writer, n apiclient.Node) {
 	}
 	i := n.Vitals.Images
 	fmt.Fprintf(w, "images: %d, %s; unused ones are removed below %s of free disk (free: %s)\n",
-		i.Count, quantity.FormatBytes(i.Bytes), quantity.FormatBytes(i.Floor), quantity.FormatBytes(n.Vitals.DiskFree))
+		i.Count, quantity.FormatBytes(i.Bytes), quantity.FormatBytes(i.Floor),
+		quantity.FormatBytes(n.Vitals.DiskFree))
 	if i.Removed > 0 {
 		fmt.Fprintf(w, "images removed since the agent started: %d, %s\n", i.Removed,
 			quantity.FormatBytes(i.Freed))

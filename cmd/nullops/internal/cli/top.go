@@ -128,7 +128,8 @@ func topNode(n apiclient.Node) []string {
 	row[3] = quantity.FormatBytes(v.MemoryUsed) + " of " + quantity.FormatBytes(i.Memory)
 	row[4] = quantity.FormatBytes(valueOrZero(v.MemoryOurs))
 	row[6] = quantity.FormatBytes(v.DiskFree)
-	row[7], row[8] = quantity.FormatBytes(valueOrZero(v.NetIn)), quantity.FormatBytes(valueOrZero(v.NetOut))
+	row[7] = quantity.FormatBytes(valueOrZero(v.NetIn))
+	row[8] = quantity.FormatBytes(valueOrZero(v.NetOut))
 	if row[9] = output.FormatAge(v.At) + " ago"; time.Since(v.At) > stale {
 		row[9] += ", old"
 	}
