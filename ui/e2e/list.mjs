@@ -54,7 +54,7 @@ async function byPalette(page, one) {
     .first()
     .waitFor();
   await page.keyboard.press("Enter");
-  const question = page.getByRole("dialog", { name: /^Delete/ });
+  const question = page.getByRole("dialog", { name: /^(Delete|Stop and undo) 2 deployments/ });
   await question.waitFor();
   await page.keyboard.press("Escape");
   await question.waitFor({ state: "detached" });

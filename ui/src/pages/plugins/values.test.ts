@@ -12,7 +12,9 @@ it("writes a schema in its own order, at any depth, and without the note of it",
       zone: {},
     },
   };
-  const { parameters: text } = pluginValues({ component: { parameters } } as unknown as Schemas["Plugin"]);
+  const { parameters: text } = pluginValues({
+    component: { parameters },
+  } as unknown as Schemas["Plugin"]);
   expect(text.replaceAll(/\s/g, "")).toBe(
     '{"type":"object","properties":{"zone":{},"account":{"properties":{"user":{},"a":{}}},"more":{}}}',
   );
