@@ -10,15 +10,41 @@ export function findCrowded() {
   const quote = (node) => `“${node.textContent.trim().slice(0, 40)}”`;
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
-    if (!node.textContent.trim() || parent.closest("script, style, option, svg, .vh, .react-flow"))
+    if (!node.textContent.trim() || parent.closest("script, style, option, svg, .skip, .react-flow"))
       continue;
     if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+    if (isForEars(parent)) continue;
     const range = document.createRange();
     range.selectNodeContents(node);
     const boxes = [...range.getClientRects()].filter((box) => box.width > 1 && box.height > 1);
     if (boxes.length > 0) shown.push({ node, boxes });
   }
   return [...shown.flatMap(cutOff), ...overlaps()];
+
+  /** Only said, not shown: it is clipped to nothing. */
+  function isForEars(element) {
+    for (let around = element; around; around = around.parentElement)
+      if (getComputedStyle(around).clipPath !== "none") return true;
+    return false;
+  }
+
+  /** What of a box is left by those around it that hide what is outside of them. */
+  function clipped({ left, top, right, bottom }, node) {
+    const box = { left, top, right, bottom };
+    for (let around = node.parentElement; around; around = around.parentElement) {
+      const { overflowX, overflowY } = getComputedStyle(around);
+      const edge = around.getBoundingClientRect();
+      if (overflowX !== "visible") {
+        box.left = Math.max(box.left, edge.left);
+        box.right = Math.min(box.right, edge.right);
+      }
+      if (overflowY !== "visible") {
+        box.top = Math.max(box.top, edge.top);
+        box.bottom = Math.min(box.bottom, edge.bottom);
+      }
+    }
+    return { ...box, width: box.right - box.left, height: box.bottom - box.top };
+  }
 
   /** How far the box reaches beyond one that hides what is outside. */
   function cutOff({ node, boxes }) {
@@ -46,7 +72,10 @@ export function findCrowded() {
   function overlaps() {
     const found = [];
     const all = shown.flatMap(({ node, boxes }) =>
-      boxes.filter((box) => seen(node, box)).map((box) => ({ node, box })),
+      boxes
+        .map((box) => clipped(box, node))
+        .filter((box) => box.width > 1 && box.height > 1 && seen(node, box))
+        .map((box) => ({ node, box })),
     );
     all.sort((a, b) => a.box.top - b.box.top);
     for (const [at, one] of all.entries())

@@ -137,7 +137,7 @@ async function plainWords(page, answers) {
     const all = [];
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       const parent = node.parentElement;
-      if (parent.closest("script, style, noscript, kbd, code, .mono, option, [data-typed]"))
+      if (parent.closest("script, style, noscript, kbd, code, pre, .mono, option, [data-typed]"))
         continue;
       if (!parent.checkVisibility()) continue;
       all.push(node.textContent.trim());

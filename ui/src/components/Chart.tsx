@@ -159,7 +159,7 @@ function knownTimes(lines: Line[]): number[] {
 /** A canvas counts in pixels of the screen. */
 const scaled = (font: string) => font.replace("11px", `${11 * devicePixelRatio}px`);
 
-/** Dashed, so that it is no curve; what it is stands on it, at the right. */
+/** Dashed, so that it is no curve; what it is stands below it, where the oldest times are. */
 function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colour: string) {
   const y = valToPos(value, "y", true);
   const right = bbox.left + bbox.width;
@@ -171,22 +171,23 @@ function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colou
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(right, y);
   ctx.stroke();
-  ctx.textAlign = "right";
+  ctx.textAlign = "left";
   ctx.textBaseline = "top";
-  ctx.fillText(text, right - 4, y + 3);
+  ctx.fillText(text, bbox.left + 4, y + 3);
   ctx.restore();
 }
 
-/** Thin lines at their times, and beside each what happened, unless the word before is in its way. */
+/** Thin lines at their times, and beside each what happened; where words have no room, the newer ones have it. */
 function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string) {
   const end = bbox.left + bbox.width;
-  let free = bbox.left;
+  let free = end;
   ctx.save();
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
   ctx.setLineDash([2, 3]);
+  ctx.textAlign = "left";
   ctx.textBaseline = "bottom";
-  for (const { at, text } of [...marks].sort((a, b) => a.at - b.at)) {
+  for (const { at, text } of [...marks].sort((a, b) => b.at - a.at)) {
     const x = valToPos(at, "x", true);
     if (x < bbox.left || x > end) continue;
     ctx.beginPath();
@@ -194,11 +195,10 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
     const wide = ctx.measureText(text).width + 8;
-    const left = x + wide > end ? x - wide : x;
-    if (left < free) continue;
-    ctx.textAlign = "left";
+    const left = x + wide <= free ? x : x - wide;
+    if (left + wide > free || left < bbox.left) continue;
     ctx.fillText(text, left + 4, bbox.top + bbox.height - 3);
-    free = left + wide;
+    free = left;
   }
   ctx.restore();
 }

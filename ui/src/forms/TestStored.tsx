@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "@/components/Button";
 import { describeError } from "@/components/States";
 import { StatusMark } from "@/components/Status";
@@ -15,8 +15,13 @@ type Props = {
 
 /** Tests the stored object and shows the result below. */
 export function TestStored({ test, texts, dirty, unasked, children }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  // The result stands at the end of a sheet, where its bar would hide it.
+  useEffect(() => {
+    if (!test.isPending) box.current?.lastElementChild?.scrollIntoView?.({ block: "nearest" });
+  }, [test.isPending]);
   return (
-    <div className="col gap-2" role="status">
+    <div className="col gap-2" role="status" ref={box}>
       <span>
         <Button
           act={texts.test}

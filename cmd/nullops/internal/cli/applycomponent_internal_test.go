@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 )
 
@@ -30,6 +31,36 @@ func TestDocument_ReadsComponentFiles(t *testing.T) {
 		got, _ := d.Body["component"].(map[string]any)
 		if got["where"] != filepath.Base(from) {
 			t.Errorf("%s was read from %v, want %s", file, got["where"], filepath.Base(from))
+		}
+	}
+}
+
+// What a file says in an order is sent with that order noted, since the body itself is sorted: from
+// the document, and from the file that it names.
+func TestDocument_KeepsTheOrderOfParameters(t *testing.T) {
+	t.Parallel()
+	const schema = `{"properties": {"zone": {}, "account": {}, "a": {}}}`
+	file := filepath.Join(t.TempDir(), "component.json")
+	if err := os.WriteFile(file, []byte(`{"parameters": `+schema+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"kind: plugin\nname: p\ncomponent_file: " + file,
+		"kind: plugin\nname: p\ncomponent:\n  parameters: " + schema,
+		"kind: plugin\nname: p\ncomponent:\n  parameters:\n    properties:\n" +
+			"      zone: {}\n      account: {}\n      a: {}",
+	} {
+		docs, found := parseDocuments("plugin.yaml", []byte(text))
+		if len(found) > 0 {
+			t.Fatalf("%s: %v", text, found)
+		}
+		if err := completeDocuments(docs); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		component, _ := docs[0].Body["component"].(map[string]any)
+		parameters, _ := component["parameters"].(map[string]any)
+		if want := []any{"zone", "account", "a"}; !reflect.DeepEqual(parameters["x-order"], want) {
+			t.Errorf("%s: the order is %v, want %v", text, parameters["x-order"], want)
 		}
 	}
 }

@@ -111,11 +111,13 @@ export function Canvas(props: CanvasProps) {
           <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
           {far ? <OverviewEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}
           <Guides guides={guides} />
-          <Minimap
-            nodes={nodes}
-            dragged={dragged}
-            bad={(key) => (props.problems.get(key) ?? NONE).some((one) => !one.advice)}
-          />
+          {nodes.length > 0 ? (
+            <Minimap
+              nodes={nodes}
+              dragged={dragged}
+              bad={(key) => (props.problems.get(key) ?? NONE).some((one) => !one.advice)}
+            />
+          ) : null}
           <Zoom onTidy={props.onTidy} onFind={props.onFind} />
         </ReactFlow>
       </ZoomedOut>

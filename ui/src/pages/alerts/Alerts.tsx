@@ -49,7 +49,7 @@ export function Alerts() {
 
 function List({ alerts }: { alerts: Schemas["Alert"][] }) {
   return (
-    <ul className="needs">
+    <ul className="needs acted">
       {alerts.map((one) => (
         <AlertItem key={one.id} alert={one} />
       ))}

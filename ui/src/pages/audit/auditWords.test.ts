@@ -23,6 +23,7 @@ it("reads what was and what is", () => {
     ],
   });
   expect(changesOf("restricted: false → true\nand 3 more")?.more).toBe("3");
+  expect(changesOf("members: null → []\ngpus: 0 → 1")?.changes).toHaveLength(1);
 });
 
 it.each([[undefined], ["not_found"], ["API_TOKEN, DB: x → y"], ["input.size"]])(

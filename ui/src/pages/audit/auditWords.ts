@@ -27,9 +27,10 @@ export function changesOf(detail = ""): { changes: FieldChange[]; more?: string 
     if (more && changes.length > 0) return { changes, more };
     const change = changeOf(line);
     if (!change) return undefined;
-    changes.push(change);
+    // An empty list where none was reads the same, and says nothing.
+    if (change.before !== change.after) changes.push(change);
   }
-  return { changes };
+  return changes.length > 0 ? { changes } : undefined;
 }
 
 const ARROW = " → ";

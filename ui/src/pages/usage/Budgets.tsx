@@ -43,7 +43,7 @@ function Budget({ budget }: { budget: Schemas["Budget"] }) {
   const { name, scope, subject, measure, amount, used, remove_at } = budget;
   const share = formatShare(used, amount);
   return (
-    <li className="card">
+    <li className="card px-4">
       <div className="row">
         <b className="tr">{name}</b>
         <span className="t2 s end tr">{t.of(t.scopes[scope], subject)}</span>

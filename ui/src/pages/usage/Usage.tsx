@@ -1,4 +1,5 @@
 import { type UseQueryResult, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
 import { me } from "@/api/queries/common";
@@ -116,7 +117,7 @@ function columnsOf(by: Group, items: Balance[], currency?: string): Column<Balan
   const columns: Column<Balance>[] = [
     {
       head: t.groups[by],
-      cell: ({ key: [name] }) => (name ? <b>{name}</b> : <span className="t3">{t.nobody}</span>),
+      cell: ({ key: [name] }) => <Name by={by} name={name} />,
     },
     {
       head: t.share,
@@ -136,6 +137,31 @@ function columnsOf(by: Group, items: Balance[], currency?: string): Column<Balan
       cell: ({ cost }) => formatCost(cost, currency),
     });
   return columns;
+}
+
+/** What the list is narrowed to for one of them; it cannot be asked for a node or a day. */
+const filters = {
+  project: (project: string) => ({ project }),
+  environment: (env: string) => ({ env }),
+  person: (q: string) => ({ q }),
+};
+
+/** Leads to the team, or to the deployments that it is about. */
+function Name({ by, name }: { by: Group; name?: string }) {
+  if (!name) return <span className="t3">{t.nobody}</span>;
+  const look = "font-semibold hover:underline";
+  if (by === "team")
+    return (
+      <Link className={look} to="/teams" search={{ open: name }}>
+        {name}
+      </Link>
+    );
+  if (by === "day" || by === "node") return <b>{name}</b>;
+  return (
+    <Link className={look} to="/deployments" search={filters[by](name)}>
+      {name}
+    </Link>
+  );
 }
 
 function Share({ name, part, all }: { name: string; part: number; all: number }) {

@@ -3,6 +3,8 @@ import { formatCost, formatShare, gibHours, hours, periodOf, weightOf } from "./
 
 it("says amounts in hours, and what they cost", () => {
   expect(hours(5400)).toBe("1.5");
+  expect(hours(180)).toBe("0.05");
+  expect(hours(0)).toBe("0");
   expect(gibHours(2 * 1024 ** 3 * 3600)).toBe("2");
   expect(formatCost(1.5, "EUR")).toBe("1.50 EUR");
   expect(formatCost(undefined, "EUR")).toBe("0.00 EUR");

@@ -10,7 +10,12 @@ export const formatAmount = (amount: number) => number.format(amount);
 export const formatCost = (cost = 0, currency = "") => `${money.format(cost)} ${currency}`;
 
 const percent = new Intl.NumberFormat(locale, { style: "percent" });
-const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const number = {
+  /** One digit behind the point, and what is less than that by its first two digits. */
+  format: (value: number) => (Math.abs(value) < 1 ? small : large).format(value),
+};
+const large = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+const small = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
 const money = new Intl.NumberFormat(locale, {
   minimumFractionDigits: 2,
   maximumFractionDigits: 2,
