@@ -75,7 +75,7 @@ func (p *product) runsBackups(t *testing.T) {
 	awaitBackups := func(n int) {
 		eventually(t, "backups are made and proven", func() string {
 			out := p.commandSays(t, "Every 24 hours to ", "backups")
-			if strings.Count(out, " verified\n") < n {
+			if strings.Count(out, " verified") < n {
 				return out
 			}
 			return ""

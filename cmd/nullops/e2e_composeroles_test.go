@@ -117,7 +117,8 @@ func sqlCode(t *testing.T, dsn, sql string) string {
 func (s *shipped) becomeOlder(t *testing.T) {
 	t.Helper()
 	owner := s.databaseAs(t, "nullops", "pgpass")
-	for _, sql := range []string{"DROP OWNED BY nullops_ingress, nullops_controlplane",
+	for _, sql := range []string{"DROP DATABASE nullops_scratch WITH (FORCE)",
+		"DROP OWNED BY nullops_ingress, nullops_controlplane",
 		"DROP ROLE nullops_ingress, nullops_controlplane"} {
 		pgtest.Exec(t, owner, sql)
 	}
