@@ -56,8 +56,10 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsRules(t)
 	p.runsUsers(t)
 	p.runsWebhooks(t)
+	p.seesHungService(t, n)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
+	p.runsSupport(t, n)
 }
 
 // commandSays runs a command that has to work and to print something, and returns what it printed.

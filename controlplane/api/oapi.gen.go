@@ -652,6 +652,30 @@ func (e Level) Valid() bool {
 	}
 }
 
+// Defines values for LogLevelName.
+const (
+	LogLevelNameDebug LogLevelName = "debug"
+	LogLevelNameError LogLevelName = "error"
+	LogLevelNameInfo  LogLevelName = "info"
+	LogLevelNameWarn  LogLevelName = "warn"
+)
+
+// Valid indicates whether the value is a known member of the LogLevelName enum.
+func (e LogLevelName) Valid() bool {
+	switch e {
+	case LogLevelNameDebug:
+		return true
+	case LogLevelNameError:
+		return true
+	case LogLevelNameInfo:
+		return true
+	case LogLevelNameWarn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MetricsResolution.
 const (
 	MetricsResolutionHour   MetricsResolution = "hour"
@@ -3094,6 +3118,49 @@ type LinkCreated struct {
 
 	// Url Shown once. What opens it stands behind the #, which browsers keep to themselves.
 	Url string `json:"url"`
+}
+
+// LogLevel defines model for LogLevel.
+type LogLevel struct {
+	// Component The part of the product that it is about.
+	Component string       `json:"component"`
+	Level     LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// SetAt When it was set.
+	SetAt time.Time `json:"set_at"`
+
+	// SetBy Who set it.
+	SetBy string `json:"set_by"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
+}
+
+// LogLevelList defines model for LogLevelList.
+type LogLevelList struct {
+	// AgentComponents The components of agents.
+	AgentComponents []string `json:"agent_components"`
+
+	// Components The components of control planes and ingresses.
+	Components []string   `json:"components"`
+	Items      []LogLevel `json:"items"`
+}
+
+// LogLevelName defines model for LogLevelName.
+type LogLevelName string
+
+// LogLevelPut defines model for LogLevelPut.
+type LogLevelPut struct {
+	Level LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// Until When it ends, within 7 days.
+	Until time.Time `json:"until"`
 }
 
 // LogLine defines model for LogLine.
@@ -5596,6 +5663,9 @@ type WebhookSaved struct {
 	Webhook Webhook `json:"webhook"`
 }
 
+// InComponent defines model for InComponent.
+type InComponent = string
+
 // InCursor defines model for InCursor.
 type InCursor = string
 
@@ -5923,6 +5993,12 @@ type RotateKeysParams struct {
 // RotateKeysParamsTo defines parameters for RotateKeys.
 type RotateKeysParamsTo string
 
+// EndLogLevelParams defines parameters for EndLogLevel.
+type EndLogLevelParams struct {
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
 	// Object project/NAME, environment/NAME or deployment/ID.
@@ -6128,6 +6204,12 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// CreateSupportArchiveParams defines parameters for CreateSupportArchive.
+type CreateSupportArchiveParams struct {
+	// Node Nodes whose agents are asked, instead of the first twenty that are online.
+	Node *[]string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ListTeamsParams defines parameters for ListTeams.
 type ListTeamsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -6282,6 +6364,9 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// SetLogLevelJSONRequestBody defines body for SetLogLevel for application/json ContentType.
+type SetLogLevelJSONRequestBody = LogLevelPut
 
 // CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
 type CreateAccessRequestJSONRequestBody = AccessRequestCreate
@@ -6669,6 +6754,15 @@ type ServerInterface interface {
 	// RotateKeys Seal values anew under the first key
 	// (POST /api/v1/keys/rotate)
 	RotateKeys(w http.ResponseWriter, r *http.Request, params RotateKeysParams)
+	// ListLogLevels Levels of logs that differ from the settings now
+	// (GET /api/v1/log-levels)
+	ListLogLevels(w http.ResponseWriter, r *http.Request)
+	// EndLogLevel Have a component log as the settings say
+	// (DELETE /api/v1/log-levels/{component})
+	EndLogLevel(w http.ResponseWriter, r *http.Request, component InComponent, params EndLogLevelParams)
+	// SetLogLevel Have a component log more, or less, for a while
+	// (PUT /api/v1/log-levels/{component})
+	SetLogLevel(w http.ResponseWriter, r *http.Request, component InComponent)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
@@ -7008,6 +7102,9 @@ type ServerInterface interface {
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
+	// CreateSupportArchive All that the processes know of themselves, in one archive for support
+	// (POST /api/v1/support)
+	CreateSupportArchive(w http.ResponseWriter, r *http.Request, params CreateSupportArchiveParams)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams)
@@ -10259,6 +10356,88 @@ func (siw *ServerInterfaceWrapper) RotateKeys(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateKeys(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListLogLevels operation middleware
+func (siw *ServerInterfaceWrapper) ListLogLevels(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLogLevels(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EndLogLevel operation middleware
+func (siw *ServerInterfaceWrapper) EndLogLevel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EndLogLevelParams
+
+	// ------------- Optional query parameter "node" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node", r.URL.Query(), &params.Node, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndLogLevel(w, r, component, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetLogLevel operation middleware
+func (siw *ServerInterfaceWrapper) SetLogLevel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetLogLevel(w, r, component)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13647,6 +13826,39 @@ func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// CreateSupportArchive operation middleware
+func (siw *ServerInterfaceWrapper) CreateSupportArchive(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateSupportArchiveParams
+
+	// ------------- Optional query parameter "node" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node", r.URL.Query(), &params.Node, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateSupportArchive(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListTeams operation middleware
 func (siw *ServerInterfaceWrapper) ListTeams(w http.ResponseWriter, r *http.Request) {
 
@@ -15061,6 +15273,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/alerts/{id}/acknowledge", wrapper.AcknowledgeAlert)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.EndAlertSilence)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.SilenceAlert)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/support", wrapper.CreateSupportArchive)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/log-levels", wrapper.ListLogLevels)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/log-levels/{component}", wrapper.EndLogLevel)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/log-levels/{component}", wrapper.SetLogLevel)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules", wrapper.ListRules)
@@ -19154,6 +19370,139 @@ type RotateKeysdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RotateKeysdefaultApplicationProblemPlusJSONResponse) VisitRotateKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLogLevelsRequestObject struct {
+}
+
+type ListLogLevelsResponseObject interface {
+	VisitListLogLevelsResponse(w http.ResponseWriter) error
+}
+
+type ListLogLevels200JSONResponse LogLevelList
+
+func (response ListLogLevels200JSONResponse) VisitListLogLevelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLogLevelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListLogLevelsdefaultApplicationProblemPlusJSONResponse) VisitListLogLevelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndLogLevelRequestObject struct {
+	Component InComponent `json:"component"`
+	Params    EndLogLevelParams
+}
+
+type EndLogLevelResponseObject interface {
+	VisitEndLogLevelResponse(w http.ResponseWriter) error
+}
+
+type EndLogLevel204Response struct {
+}
+
+func (response EndLogLevel204Response) VisitEndLogLevelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type EndLogLeveldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EndLogLeveldefaultApplicationProblemPlusJSONResponse) VisitEndLogLevelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLogLevelRequestObject struct {
+	Component InComponent `json:"component"`
+	Body      *SetLogLevelJSONRequestBody
+}
+
+type SetLogLevelResponseObject interface {
+	VisitSetLogLevelResponse(w http.ResponseWriter) error
+}
+
+type SetLogLevel200JSONResponse LogLevel
+
+func (response SetLogLevel200JSONResponse) VisitSetLogLevelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLogLeveldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SetLogLeveldefaultApplicationProblemPlusJSONResponse) VisitSetLogLevelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -24373,6 +24722,66 @@ func (response ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse) VisitRea
 	return err
 }
 
+type CreateSupportArchiveRequestObject struct {
+	Params CreateSupportArchiveParams
+}
+
+type CreateSupportArchiveResponseObject interface {
+	VisitCreateSupportArchiveResponse(w http.ResponseWriter) error
+}
+
+type CreateSupportArchive200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type CreateSupportArchive200ApplicationgzipResponse struct {
+	Body          io.Reader
+	Headers       CreateSupportArchive200ResponseHeaders
+	ContentLength int64
+}
+
+func (response CreateSupportArchive200ApplicationgzipResponse) VisitCreateSupportArchiveResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/gzip")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type CreateSupportArchivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateSupportArchivedefaultApplicationProblemPlusJSONResponse) VisitCreateSupportArchiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTeamsRequestObject struct {
 	Params ListTeamsParams
 }
@@ -26165,6 +26574,15 @@ type StrictServerInterface interface {
 	// RotateKeys Seal values anew under the first key
 	// (POST /api/v1/keys/rotate)
 	RotateKeys(ctx context.Context, request RotateKeysRequestObject) (RotateKeysResponseObject, error)
+	// ListLogLevels Levels of logs that differ from the settings now
+	// (GET /api/v1/log-levels)
+	ListLogLevels(ctx context.Context, request ListLogLevelsRequestObject) (ListLogLevelsResponseObject, error)
+	// EndLogLevel Have a component log as the settings say
+	// (DELETE /api/v1/log-levels/{component})
+	EndLogLevel(ctx context.Context, request EndLogLevelRequestObject) (EndLogLevelResponseObject, error)
+	// SetLogLevel Have a component log more, or less, for a while
+	// (PUT /api/v1/log-levels/{component})
+	SetLogLevel(ctx context.Context, request SetLogLevelRequestObject) (SetLogLevelResponseObject, error)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
@@ -26504,6 +26922,9 @@ type StrictServerInterface interface {
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
+	// CreateSupportArchive All that the processes know of themselves, in one archive for support
+	// (POST /api/v1/support)
+	CreateSupportArchive(ctx context.Context, request CreateSupportArchiveRequestObject) (CreateSupportArchiveResponseObject, error)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(ctx context.Context, request ListTeamsRequestObject) (ListTeamsResponseObject, error)
@@ -29003,6 +29424,90 @@ func (sh *strictHandler) RotateKeys(w http.ResponseWriter, r *http.Request, para
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RotateKeysResponseObject); ok {
 		if err := validResponse.VisitRotateKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListLogLevels operation middleware
+func (sh *strictHandler) ListLogLevels(w http.ResponseWriter, r *http.Request) {
+	var request ListLogLevelsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLogLevels(ctx, request.(ListLogLevelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLogLevels")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListLogLevelsResponseObject); ok {
+		if err := validResponse.VisitListLogLevelsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndLogLevel operation middleware
+func (sh *strictHandler) EndLogLevel(w http.ResponseWriter, r *http.Request, component InComponent, params EndLogLevelParams) {
+	var request EndLogLevelRequestObject
+
+	request.Component = component
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndLogLevel(ctx, request.(EndLogLevelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndLogLevel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndLogLevelResponseObject); ok {
+		if err := validResponse.VisitEndLogLevelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetLogLevel operation middleware
+func (sh *strictHandler) SetLogLevel(w http.ResponseWriter, r *http.Request, component InComponent) {
+	var request SetLogLevelRequestObject
+
+	request.Component = component
+
+	var body SetLogLevelJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetLogLevel(ctx, request.(SetLogLevelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetLogLevel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetLogLevelResponseObject); ok {
+		if err := validResponse.VisitSetLogLevelResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -32171,6 +32676,32 @@ func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) 
 	}
 }
 
+// CreateSupportArchive operation middleware
+func (sh *strictHandler) CreateSupportArchive(w http.ResponseWriter, r *http.Request, params CreateSupportArchiveParams) {
+	var request CreateSupportArchiveRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSupportArchive(ctx, request.(CreateSupportArchiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSupportArchive")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateSupportArchiveResponseObject); ok {
+		if err := validResponse.VisitCreateSupportArchiveResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListTeams operation middleware
 func (sh *strictHandler) ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams) {
 	var request ListTeamsRequestObject
@@ -33083,864 +33614,877 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P3rktw2ti+Ivwr+eTrCdh9WqapUku2qOPGPalm21a3bUcn2men2zkKSyEx2MgE2AFYq21sR82keYB5i",
-	"Huw8yQTWAkiQCfCSKvXeO8L7w265kgRxWQDW5bd+67dZKral4IxrNbv6bVZSSbdMMwn/9YI/q6QS0vw7",
-	"YyqVealzwWdXszvOPuh5Cr/eEbEkes1ISVeMLNhSSHY6S2a5efAfFZP7WTLjdMtmVzN8Y5bMVLpmW2oa",
-	"3tIPLxlf6fXs6snZWTLT+9I8qbTM+Wr28WMye8FfZOZJaLCket20l2ezZCbZP6pcsmx2pWXF/Lb/INly",
-	"djX7b4+aUT7CX9WjF5lrfPmK6nR9OMj3a0aev6crM77dmmqyo4pIRrN6dGtGMyab7rxYnmBbfifYB7ot",
-	"C/Pz32Zf/202S8wYNJOmgX/72+yvZyff/vrbeXL+zce/zf4wC0/AS6r083vGtTcT3Y+bZ07goZMX38Wm",
-	"+Dw2xS/zba7rtjvLVsCPfpMZW9Kq0LbBLf2Qb6utXcFtzvG/zutP5VyzFZP2W6+h1eCCwv8cu6TQrv1E",
-	"tV0wGV5TM/vbUn+hCIen6uXsdAWb6OtMPe7zM/i/EWN/w1MW7paiW0Y2bE+2dMMU4UKvc74iepenjOxy",
-	"81+Ekozur2C3weOma0xpkitCudoxyTJCFclRVnEvJkRIItmyUiyDdsjl2bdkt2aSQUP4IlFrsVMo57mC",
-	"/+JE8BS2ciPCaSE4OxHLE7UW5cl5dCNkbFsKzXi6P/kL28ek8cJOWS2dYdl8S5WKyEtpfvrkI+BdxcNr",
-	"Iis+JCay4v0yMiQRtyyVTPfsCQUPHD1Kr337Qc3K2KfMT5+8/V6KVd+Mkt1aKEbMtxShksGZeg2yWFAN",
-	"4rwkBVtqIiodu0lw2kdP80uxumVUho75N7zYkyLnTOHu0OtcEc0+6ITknFRlyaTZQYUwuySlKnq5KfxA",
-	"n6wfSrfpWB48E17bA0AUGZNErymHrkW/Dq34H18KuaV6djXLqGYnOoeTNdwDUclQF26ZvM9Tpsz4cbkW",
-	"e7NOuTQH1TWhReEuf7OuI5ZN4Zf8buaabVVnsi4P5wpumRf47JPmZyol3btx/MR1XsRnkrPdmJmsoJUj",
-	"ZvIV0zJP1fdSbA87ccPJWlTSHsrkTos7UvGCKUVW+T3jsd4sTWvHd+a9CM3HbtSntfiED/+SZzqiVC3N",
-	"ZtNmIbS97CicAXRRMJJW8p6N6p5kShQVtDv2iLJ9e9e8aXr8k6IrFl417K5U2ly819hlK/FbwfX6oKPN",
-	"VXlxdvH05Pz85Ox87Mr29fw7K+XQ19CitnqKHc1BiyBbRrm+JlpshZSBpe92+SLe5Y5EDHf4o7lMVCm4",
-	"YrDH30qxKBhMdCq4Zhx0TlqWRZ5SM5JHJT7x3/+uBG+pz+aNDDpBV3NRaZVnbO5U6WSWMU3N5jc/u3sk",
-	"E8xOgdHKrZECLxDJCkYVe/THWTJb5qzIZlezeyZVLrg6pWUOt+CWZfvZ1ezZWpgLixKNxgCoX3g0fqFI",
-	"kSs47qwuNs9NU2fn335LzxcXJ0YtPPna/L9vzP878/7PTKWmulLmvDMnWq5hFf5EM/IOG2s2GF2ISl8t",
-	"Cso35iwctwZutmEd2uLyDhVCUA6XNC+YsaRQjYOFese03J/cLHVIi4Y/k7XYkS3le6JYKnimDtXSLd2T",
-	"nZCbU3LLtNU9L74llGfkydnj05YsBS7t/3Vip+EEzZ52J34UO9QZxApaBF22ynJNUnMvwaWErwc/VJ9Y",
-	"MDl2xszvN2nKlHr+oSxozhl8uJSiZFLnKMNUbQ5788takJRy2FUkx/vPXWwHN1n77kpmC5bSSrFQq1RD",
-	"k0anT4jgRvDMtkkZYTRdT/tMwe5ZMSQzOPyX8Ki5dHOlTHPhri2roiAU3iA7URUZ0XQDCtJBZ8Ti7yzV",
-	"oQXw9c2/uudcb5vJSWDif62btg9+TGZ+l82JwY0e+NcZFxxtSWpk23TVe7vpGL7tNtzhauuxd18yy7Pg",
-	"OnChY2ur12xPOGOZsdmWQg5MXbuFUgrzw6PXN6+eJ4Tx+1wKvmXc/YVm25ybVnEziAJtwVQyqhn83exe",
-	"24r5xWsi2JFKhU4DI/pUbVTwlR3lmmU9Fm/OzRGRhd7uSAY4e6ALSSMltv3ErFNcNuzqPoORw6pmWW56",
-	"Qou33movaaFY0hEAt3oDjip/mbpqv+fw+RIW5d9xDf79Szv5/+7N/L9nrCzE3vzzq0d/pSf/PDv59uTX",
-	"//7VHwYnyHZgcBpe5iFBr8+R+h/Dx4TbNR8D+nhr6aDJcMd0fp/r/adtvMU+uPE2Oc/8EwFnHX2GWubw",
-	"L/ZBM57BP+9zlePPW3HPssBp0RkWNRIIH4Eu9I3vYebczlXgbJdVETxjGDcnCzPX82JPcq1YsTR7zr9K",
-	"hrcetJ70LWPBZOjwTDdc7AqWrVg2n7KgrRcjq5tSPk/XlK/CA9drhgefUQeYBGXEaxZ0BpUXcJfm/nm3",
-	"EKJglMMnBMdzImAbV+maUEXuuMjYqVgui5yzu+vGE/7HNwujJNJFXuR6/0fQE0FH2hq7OXhYNjt/jOsq",
-	"mYHgzqffUMMtFznfhA9tGJtVgn96gYYG+g5xrisVvv85KO+BZXRqdvh+FCQTwfYUu2fSHhxuf++o5Obn",
-	"ZJbKXOcpDd/4dtXnklFrZMQeicpe/XvlXA7j5l9pKvXENVNV5P6HGSqZKAsUcuu9RXfwwnphAs1tt1TG",
-	"JjxXZCcFX428jpsN4q1I0+Xma/U6W9lqTUVrL0ePlwc5QuGc+oTryrx/i4v/ttITVYlG4AaViSrsyvIP",
-	"dLNEI30y/uCw5eDgylKKe1p8j/bwpKGla5GnnRUZNEjqKNKBTxbPFzDMv1DEvHcKxxJdoI5/eLxY/3ng",
-	"eHFD/y1wwONfmhPEvpc00R/3cGKHOKwV2BgWPHQwzcnsw8lKnNg/lnnJzL1x2p5676GTfFsKe7VSIy6z",
-	"Va7X1eI0FdtHvCoKUar6f11z0CXXpHP39y5mxFFPc60ICAyhpGRSCW7jReqUmKdEpctKoxu/XjGV2IeS",
-	"Oio1X+zhwq3/m8Lh1JYhfHn8Xm7NWUC8Sim2ZUC6XtE9WYsiI5ItmTRbWSVkUWliLEZz5VCCMZfg+akZ",
-	"xb4dWkGgYsAIT8kvuV4TznJUQ8w7hAtJjP2i7Bm9WwtzZJI1VS1LWguYy0YbuEZTThFa7Oheme9Ms/zN",
-	"wSAqPbeemlYE95unl60Y7sWTby8GY5loiE3a7p1dYhdn6ga5xQjVQ+yPKsv1c65lyPZIndJn3Y8Kulxp",
-	"5/cL6hU01QiWOPxlwnWfSpYxrnNaRKxmplQuuLHXb96+IFps8ErYUUUyI8C7XK8Tq+2TsloUeUrMmeT5",
-	"emE4+OYm2z7+sPv2HyUNjsm5VQ9cgCQVGUsIBb3WKITmEwocDKCGUIL3eUYytsw5HD3QR3MM5AqdWbDj",
-	"oQ1u2lLkLjWHbVUSal2MlVRX5PIb8r//7/+HXFzeoRPxnhYVU+b5P9++eX1NOGyj3l27jLr3aZZJs+vA",
-	"cbhlxDx5Gted2w28MFNc0BT8GOCNtN7gHu+AvwZWnAgt8+D0+07l4OWm7P3Ze1AaSX+Hj4Lm/I8RA0nX",
-	"NOcJzLeoNFnRsq1w5Fw/vZwFg60HWiKoeLg7Ere3PB+OHUVQJTFdfxDFr9ntgfPRgzMNeyh7tENvog8x",
-	"UxaDcQe7gAttzECxY5nZMuY/72mRZwm5Q3f8HVlIgb5Up5yIDUwWtGKWAt32QZ+m6cjPTOZLG1Y5nD7G",
-	"tbT/PPSrg1vfXNQkXbN0w7JRS5/MljnPcr4KtHqjyVYocyysK55JbLFeuXbXyiZIFDD7/tE6SkeKoXkt",
-	"qRsOrV1XJNaMRtyWnO1sUGHEjJhm5nFrGtsiZjH2EEviG4AdrNmH8CmyCeuxu1xzplTvehoLXBFjhhnV",
-	"Fn1C1pCHzY62PK662JbULtLAzIJQOmGy0+YP2xOK8JbRa3PbpVQL+Se2yvlU96xV/A/sJMlQzUqIsq6a",
-	"ci04bKguIG4IgnSg3Y8ZSRXYdGPdL/8IBd3I/3wHl27t0adlCZcmKItUU/LTu5dmRSl5+/oHkm/pikVc",
-	"JwAoOrwDOFlQxR5fJKCC7ktmjiYtSEmVDjdVyTwe2ag7rOh+rH+/BjuZlmEiQnP9J0l5un5PV4dTDKHe",
-	"mLnX5/Gxil3wN2tCHWq4NBAZu1koxjXZGVMdLArskqqjlO7SX8M9QKwmPjxBFp3leprUY+2dosABu4Df",
-	"+qZh/MXaLMWQxm+/6n0j2O8qW7GQK3krKt5Ro0W1KDwd2trsqEPTqW42907E47dlVFWSDU4HdP+Vfbjf",
-	"MbEV9ywmp+Y32/2ABwh+p4UiC3NiJiRfYiQRDm/Kuah42rm0+12MqShHDu0WHjXvrKkMO3y86697q3q+",
-	"zFB0MQseSoDIA7hNe0SR5Q+7Y3CIvmvSrWjiZKseU704tlMt4WhJV1yCH0JptXvheHdlWxr9SFhZzcG4",
-	"gnnYCrmfr/JF/aeV93MqlA4qmdj4dC9os5PbK/29MDZcSgvGMyqbBWcf0qJS+T175RwSZyEp6IKxzzy/",
-	"anMyHLuNm93axdGYv3f8NbVeZYUN7wKLlkTfD4JvAM9tbV1qjIC8FY3zToRP26EHuvhunadrUjKZMq7p",
-	"CiB4+HnTOYCGXZPzs7NDIJ6H1myme8hZ1EA3v+09EwIKsjHJ7WxqRreJwyskzh95iFv4FPVuxDER32i3",
-	"bpHcNjM9RrvDNoZ9Bo257nJwcz2jJU1zvX9XFXbXjHffGo1fCrElAk15VPyNYsj9qTIrnZoR4U3RUREq",
-	"tZ+bU8LKSEgfNe1icowRJqpJwSjgOiGBgMp64Z69/QmM3pwbuQff1G5NNbtnMiFZZcbsdgd8twaU2UwI",
-	"YyZ52+uUnCV2x4HmlJiRfHuGAqt2OWpbuSZiuTztnAyepJ6FJNX/fviIWosdKQRfJeTxmVGOHz89O7sO",
-	"9ejx2Vnr6+bBoc+bGRf3TKZia/NxIsacucltyFVIu7q4IFu6JwtGJDNqljlkzk7PTT/PI928DF+qg5Pm",
-	"XbcH2+EZLZUFJLTFanyE2zbxXfPCR3R5jDi9v7ePfUxmOS+r4Wg6PPQx6eS/hbdc9O+hiQgYRmYj7GSu",
-	"NeMJoOrNdjD/e+3FI4jSdO/9t3cpNI07d/Y8y1cWu3ZwjtTPWHBrWE2TVeSHyeaAXTabORBUATUrp7dn",
-	"TJ9QYINuGI/ryZ61pVA5LoTYsIxQfUW42Fl3NT5p1We86Scoz5WMeOpLJre0yPlm2LTz9gU2GFi5wwVP",
-	"XBqMWyU3uy1J9mbp1/he/a61MzvBXR8G0wv6rht5Vr/iw2j6IBefwWbzL9nQ72PdMVEbLgpqcTd+2PCj",
-	"2X7SMK1IHvVODMBikedj1/MWnw/6bKyF1Wg5/rzXn5pmRHXOkcBF4uJShyGr+Gm4ZrTQYccHuMuCvxRi",
-	"FY6XFEbbgcyxadHYUkg9/gS0U/BWyKCfWjIA0qje8/sor1bsoJvopMKJxVbrxamXwhsAznSfMNgOdw4n",
-	"jBgOTqNm5TP76FHQuQ3b94nH+OXfMqVisjYuoGfG4sXzjsGUjdr+5jtu4yczzZQefOU9U/odK52wYkrL",
-	"kMxsIEUYH/bOi6g4mMWHyFbgYPgM18gy5ysmS5mHzKDbH29OLp487Y3arIXSE6FRuVIVk9OgTlzoOXUZ",
-	"O+NGbl7BjMQJssOkBSeMwkHh4OsR1e+357XVFX8oE6+NRjRuKr0WMggtT9sC1F7Qt89fnfYJyX8mwTpi",
-	"xeMe2O5BXntA2uvkT96DLNRDeEr9I+F4d6nXyhvpMuGiojO+d9AYy3o7mczSNS0KFoSzP9+Weu8iSpjM",
-	"nCsisFnI4tla1pWANiRZqoUMS2DGVezvcwzFzRXT4SAFPiPvI8eU+dklDB1q5nQx37B9DNfifo5+m21j",
-	"2p8UQqth6W4m258i17BrBieoNVRvYAfT1BpXexRJW3JGSd9013qPCK21Lk/OzuvgMRzLRCwhj9BzriWE",
-	"KmMhi3smibnHyTdn1yTjyr28y4sspRJQnvgkOvnAU4uT5INW7Hdxssw/fh0S0jhEy36JupP9mpjWVcfn",
-	"e3EWRFRbUQ8nkXqdNztLiyJLYLTYaX9ARjiW6cX546ezZLZji7UQm/CgauEIj+r97YsfgPAlx7j700tw",
-	"R2ACiVI7Ieu5tZ85Ja8B6QbsLJ1RX559+zTaCbdJOyIhlL6CJTYjtYNKCOIIYKntZ8fO7zycINj149cD",
-	"/3K9pemJWtOLJ0+/qgdvvwpQ2e6nnzxJoqdF+MOvbp7Bt+y386yZ7tZ0XpMNK22kBkM0jssC4va1hCJ+",
-	"MQMH3bglaJ91gZgXbyS6RYqQgndewVLkWpG0UlpsmVRE8GJPvmQfNJOcFu5JskCkzVdXbqh20BvW7Wo4",
-	"6aA+VUNgmtbOw9RumWtGtDhYpMuk51w+0LaubHqq0OjFbqYak4v2ytyxJBOAktOyUt0oz9MnTx4/TY46",
-	"8QcO4qOO4JwHx5nU5+4XiogdJ96NgNQN4WH1hq9quzTwOYfdpHCelGtpyWv8+NjTx99c9n8imcE6v+HF",
-	"HvmAAhOb8xl2JDida5ZubgPpWgAdq/iGix2HVN5R2VvPCsHZszrv75NSCKCtaP5AN32UZplNHsX8UFDZ",
-	"+CqCwYy4V8LuEptEarsfnMWmq4fYGGsCAJWANeYgmhH0dXWB+Oap6BdfuPhJKN2nB/oFRGGAcLIRZCW2",
-	"bCGyPUmBTUMRoddM7nLFrglFxFS+bJ4yb5qTpc/e9XCi3V7s0fUPbENfKASMOz6UlEqZWw0njI+L0CHV",
-	"g8MHTB/9vufaIbrgc6fOz9JOMEKjuCtKY5OKsL3oakXdpQ3iq3dIXyjgOAHyuCovNIDh6zEiZ1yd02Ku",
-	"mC1dMchrgfg8XWEWAKEEPxg2pMfJjqz4COGJ5NFCeHMec2TGfb2Ix52L5Tw2Yx5qt6aDobpvvLbNQawg",
-	"MpascqXlnmR5hhhxTCcKtVuzCkxFM8JS9wUN7RMomsEZMEPfMsoVoRzWohaFXQS/gk3GVuT4fdLvx55v",
-	"bYSm12dJV6/MY1Nc2dhwZ6pq2R7eqGsWAjnaowkgABP9he6cPgxTYLZMUsNP8ZJBsQVjw0YVScbSgkpA",
-	"XOxaEY3BK7QOoAe7ZTN7VWTLuzwhsWx3j20VK+47wZXjb/MwUPyGLCVjdX5U0MN2/KrUAdtxM7Bgesfs",
-	"SaB3gjhCqmvCDh1AWZ5NmxmrM/V10wMJHO55JNVKLNynOaiR+EdW/DSYASEZ7hEV11t6+/6uft9Xb8a+",
-	"0sUgOwczfjq0P6dDHvybNwR4qNWJ4Vbw0YODyLEmukjrITTAgwAcCJ2/Bkn7jAkIePzMqsfRzST6zFH2",
-	"cRiWeMj9iJj1wSfDs1IpzeQrmq5zHgpFlVWMtEFkkMVL1vSeISgU/PyA5RoFco5nZhrlN6/J/wBsEDzZ",
-	"EPY7sYOLvWZqZOpTdD3ry/4wpVRmgrOMbHFKyYaxUmEeq+kQ3GA+JlDY2LvTGmC0gFnGhqx8459DukP0",
-	"wHuzhM9uqgUr2IjcjJZ+3rQLiL4aYx2WIrF1W2eCm6EUqkbkTHjtg7cgjSjtA3/tjO/DzDwWPC8dnqub",
-	"ZL+pAYowwMbPCl6elRRVia4fluVaSJJJujOmw1Kah6gUFSosjit49G2HRMQBsBj7EKDnOhtaWnhtbJ66",
-	"W80HSVG3jR1FW2bMpQNW3aloaGgkIrSQIBhxSKyEyNo+iFbSM6zmji1O7a11yvj96ds3796Hc6ABnDje",
-	"bWG79i6UgHdMEHc8ZrWBS71jyzEANF7T1Afus3HIzRow0j0Da1bPlPKUxTKF41BnKbZwBCKpLABVLTEF",
-	"4xleCRYCJThrnI0ayL3BuKi4sWJzPfJCcziWz4tYayEt25d+zfkS0q+6IDaqZ60u94nibUkDsngU1ie2",
-	"XD9aVLq5+rUQm2timTutZwopEhZsRXmCdN55UYCPZfzqTEQMHVjT8OfeeQoCvOxh0q89+zPtuW47GobF",
-	"yRthDupEFgc95Utx74PDPoUoPDABVEhSFtXK8SzAjrIil/jE6o7NOZCWPcqtjF3pm/mfmzNm+uRb28e1",
-	"MW4eD19SbX3Rdx5NcaWrWIL2M9eJqflqQFihehyWuIhELJdAjHQDi4YHBSqtmVEimbpGOgWzlEuz9kjd",
-	"BlqtEIWXqW61AdewtnwDtfbTJrQE9mvzAXBAsTQcjj4k3/LGEjTbbA2PCASDM70TMsJHYHmh4jONhSUO",
-	"UxpGJGBEXm35GUY7FDBA3zb2J8jG0CQeRUs2lnFgBMtTncXjWJ76y2SMVXHtPnooJbcUir0WITRnYQ3r",
-	"QEphD4o27v3uTC0037QVPTUUe8doZnmwD+mBJ/iKvMH2OOIGid3rCTTjgZBBkMvlXf0b3iFgzWtBFoCp",
-	"YRMciG4WMDwRdHM1Oyl048GPAaezUVcn4ud9D12kYMmDjDbq0+uaIm41WovRTsuxk5NYeemVNDvHB6K2",
-	"FpF4TeSUieNx+74fjSH2RM3ip1wzlpFpBuFO1w218wlCw/iO7ttl11qFODwqbqy8dvnxBP9x0fzjDyHd",
-	"8Luaxuxwapy62WuZiLQyhsZfzLOjF81qcNE74DtW5PcsyGEHkcPIdgRd3KmYYMQdBBq9s9ZWTIvkmDhP",
-	"w4MgprOqh/YC3ZrA3E04+6DH5+hNT/dgUkbI/Nj9p3q6G1uqYS7ONWJfFF6sUXKvkDMbe+QZqfWC2dUZ",
-	"hGM7MXoILHYtkp+PaK03WRGDadNw+oXgLJs7ksBJPp5WciQtijfL2dVfj0iT/DWJcJgDMSE3t1ilWHZl",
-	"iyXtPcyu2RUZW0masYzs1rkxKhojs6ac4JhztU+IzbmC8mKSrMCBg/SsFnTHPgBbeW7OCGA2t80aCxWy",
-	"zHNj57TBC9IhbLBuoSAKMtFVniF4EKXzNJYQ2h18nq6b3F0KpGQ8ZZID4N0Mc3+NOEgPsllPgpCu4/+q",
-	"XI5YOOYNZ5AjSASvqyuuBMw8cFfsYAojlNvDHkT2ocwlU0NnpsVPgNlZ0HQDfhBbTqDhCsVg2Beqw6nx",
-	"hSKOllNWhYfXUuhWGn8MT8/fX4ti8FD9UWDEf+zxO40ToGBLPS3qP6rOTl1hp8iXzMyXJdwJePYqqRos",
-	"p100SxqDsfjWGgeXJ2A/QXawjlQSa7DD3imjLb38ggFRKnBBI/gHaiAEg4ziPlg96IUmK8GA6jjShu9p",
-	"mJx+bX6Y2wNgrlx9xXEy+qnR5mRWVkUxl01BoV5LrioKr4oK/GNEov3/dM/hOxUb8ULFav7T/4gU9EO6",
-	"7DWFskce4cIA/22ApdxWGgPRBD1W0TzDg1atAZiyYKnY1jFsZKG580uL3bXLh7U859oxdnDhVxML9PM+",
-	"DweSf5BQVzfXa8y0QfXkmlBbUVRwuDahyufIwLoMFVfFiseNSg8F8KKgHJXKcNHrFxqBlxTCsXCRmyng",
-	"AuCXwCat1q3F8v20U6Ez1tb8EXPBg2QhxwV9bFh6nomY/wh/10K3Ull96rqx6c63tsSFeUdsF0oLzuZ9",
-	"9RsaNQDXfinkSmjN+LXl2tf24rZqX81ZAoIqmdVEJjCUqIoW8+HYEay8q+Zuy4LBu8UecBe1woWqoOk7",
-	"HD6gb9GyLPY5qjEj4kkO2zZVVryAQX+W5xRminr7BmN/lmSlEai29Hhjafl8YumwiW+iOG2h38qBFIoA",
-	"gE4EaIWfG9vLxmvd6WVZnKEwTF0efEtjF+40ih5gVoCww9CaiE3NUDMw3gYTc3xRMExWCt7QzmXRSZop",
-	"gAXZOhbGVvczHQ3Hh1zeG1w5ufb4lbUosik+zyCpOg6vtvDrfkRr4R3M78NY+91FOz7/OmQXB5ANzsqb",
-	"JTOr4wUDXl5rxwBoJvgE0KzIGM1Q4RwTpN9SPFPtke9UeJrtE2K9QSTnaVFlLINaKyBCxoCyUG4KUcaK",
-	"Z8YMoHu08M3xhLVHjLFgFB5j8TkrYGqNj47xOQZzNc22cpr9mJaHQco3jX7iwuj1bWZfduhluMdsURWz",
-	"EphX0p65Ro9qz9355deX3zx+evn10PSVMq8JKAKktgwvz6RRBCHCb3MBr5E7Gkvw1ItIzi++cbZgZ0Wf",
-	"DHELeibLmPl2W3YORZcC0vwS/u6sQusX2lYKAy8Jqrt3G7a/M+qB+cf/gFSEu8R6hRRqQggpamgpnTbu",
-	"NBDbkS77aA1iu/imt1j844tDtdJXPmIsf91PDKRhdo5+unK0fmTD9rgNFStYqqHKee3YMoIYJPczC384",
-	"52DGwQWOqQA46WuqgPAzwVISNvEODwgtiCqpZNe1C8HJNnr8QScgUFWCouYZ0gnCUZmwXtV/sn+XL5ef",
-	"nLfZbi6a8uFcN5P8uTJfrae/FQOvdAPOpkfuG4nLcupJ+wyN9DBKjuOMwC3rsuY7tjhtR808A9aOejTM",
-	"sunY93kRrhJuPb5NTSDghRU7TnKuNKMWRegDuNGcMCqMtSZsAec9ZApnAv9yCG20zgb3gkvHUrpKN2iP",
-	"oIV1jPbwQ5Bnii2XLNX5/eD9ZV7H9LLWNpmvbLNj3532fGcZVwgTOvh+4o2jf5UfVlf8l8SGXorVy2Bi",
-	"xqSApBRlGUqDNE17JBGYWYTkx7bMyAhXTizV+D2yNtQ84g1gMIpddOj2ESWL63yiMLS9NYnmfDu6jsm4",
-	"GHc+EOGunTs1mUq4BMyRhVu6H3hYSbedfgij6PYgbPzZj8vgyWhv8MOSnTtRK9rqlLzgTtmWGfDbZxYB",
-	"YUshG50RnAEYNiRZvrR0x4d05JgHPHb2HTwqxhrsaBv89gb1kY7MsV1fNrdfDhOcLbWT+2MysyGt0e9a",
-	"8NLh9W6WpZtBkRxL93DAfhHkuwwyN/boLyPzlDE3VTVBJ8hEzgg83lMqDJehntNPJ73o9hdk97C/fxLa",
-	"yrVKUBdHSRZLsjA/Gc07b+Jj8OShVFshGh9ZtJJzpNtIQGlZ89Ffg/jZOt//ATZZ99oZQZ3SjzqFU+dB",
-	"AKcOiHUUDLxVOnVmZLlRXvG/LBQ7XEzTh5D1oZsjQPO3P73HLZIrssldNuQpuWkXdqgTN++MkofxrTvJ",
-	"kPVoDpxpd4QqsmNFcU1obWnfWZjiHflysQfXpbXiIXx156z3uxXjTJqWE/PHqtBo4S+l2M4Zv7/7KiF3",
-	"bsrt1zXbluBMadr+ynzakX2pkhUF3gkwsDtUnu7MNVLbCs2xCGkcDUuarHfaOs8yxpHzIEEYSF0Y1BHB",
-	"JOTu+xfPX343rzvc7j6hkNeOyaeIXBHmMLIvYwFTYgsx2tpLDvzSApzUEt1hUGqL+N+V4Kfv6O6VRSF7",
-	"6SvH4Anb2Y3T8v0G0Yb+N1ue2Rqe2bBlYPLCYZaVyNiJEwf731hoSbZcCrZ2imPYS2ayKiKmmu1VU3kz",
-	"Ws23lTfhH0NGX2r+jXs4nDEXpXL4HokrQOAOa9+ekh890UREk61buxUQZmXb0QBl+FSczyGzGlqv+Jhn",
-	"zLPeadgJh9gU4/pStk8mwApEznwAmGSklBVwiECmSzjq/IAwWUgViRArml/sCYHSdOX5f/EoIK9vXj0H",
-	"wkEriPCHSdUSb8BAq0NsW5qZ1sG9Ad5lMynBBntJNjy/NSWK3rOs7vuIYpz+/vUq7TqR7dvSuHlULE1x",
-	"gunT3o0B8ay4MQBCNnV90Ykdh/LPRdaUTXTyV1MBmmFeWblDEhKUPutTGmmo1VfykA7jJsIbQN+ETk4l",
-	"8t+bNNNtf/cTP6W90RzNhAZQIxTLCOWKKAabpu7GKfnF4r2gwj/ceKlRZDOjOqzNLbzYW3+HafyADHPQ",
-	"ZQ4rd9in7/AIaYIDVhjgi+hloTUzQFAoGkZk8poxEKGmj4fhbujHXMD1HJRIc5Cw+5ztEF0Ee/5Q7E7J",
-	"C4DatkSR8j3iYVmhmJkwqDpjzv19zeNsNYn6PM28CYAborsjbPjkSCEfEhWjU9ZcR50zr1DCMnA0N5sN",
-	"AdW2TtNRP56GFXYoFNjB4Q6HGZotEdxoki4Dt/2CqgHsXiq47tX/oxmGMZAX8shCkTyid3nKrsmZ82qY",
-	"Xo71BtJpELsuW4M/cq+70cmbzm7andz4BWZBJpmkcCGaCVlCgUdnbLhwVFOTuSe+Gi6WNm4dD4LELvUM",
-	"kW2MIdPegmEF9kA0rn+eXTci05wH8oWiGHJEEExg85+GbR0JpzOd7s/id19OZhHqA78NT/HOzJ/R7WhO",
-	"mKyC5GXzx4i2/bwNQejS5fF5WmM7Dg/21BZRHFFkzCu2CPkgAHfHygYxYLY9rY1U9+CshzKEM7G1InII",
-	"OFpxIdnc7OJQXuXP8HeAUHso7S8U+endy/o6RGJoqmrg+BEQ60jeF/xkrs1ojm5Z0JSNQY+8rR+0FY1k",
-	"nupYEW94icUqFM1VtVzmH2JMe8LoOwu2znnmoiqnfiINR/pzS8gAMAQhx/M/2dVs9aTucWtobmo785j4",
-	"Qh3aWN6G+GE6qGlq0LHtNIpB5n58//4tBHchS0DAf98mni875ysg8F8D+nDEzW+Dk53PD8zHQwRu/PPm",
-	"88Uova8cwTD+WU81W9DYL2aMqSZKYOXRdTAfJVhalB8Az775ekQR1M6ROUhb3xyhHSc9BQPB/Hht610Y",
-	"/fNw25/6BYTxBSw87aIshUhpAYnTyTT/2r/0EH+I4zag73M0ochKUq4d8ZMtQDGowMPKDGyBW2rjDsFE",
-	"zsjVbj144eow43GLrf1+SGxv/YGNv3AI6PQ9TTWeDZ9OPDY2yt7lqS+pUrakmtBlUK0qqNJzY4VN6tCE",
-	"cH7bEzWQfYyTduNivJ1QbD2j/SmD8BR0JTWq5X6eOtWlwxFhXXTGSENa3dqDD6eD2DJCi5o388hYm+31",
-	"QXfiw39mk9mm3AT2lU8peA5txHv1EHdqszaHxSv716oud21WpmBLHaMYbsh0wjnU4KayBeNriCppR2ti",
-	"hxiO8aCz3kPh6atTXcOLdrgncx5BAoG1miNmuBCrGhVU53goulftjGgJo8M4NOLKMXAFv+dLQrHRTIym",
-	"c+0vW7llWcx7ZrOYgLYh4mE3BnQIBnVrRmi6ndJKwRSYQbnnIZvPkmiZEZJco2dtF/W9j2MSSzEk1UcL",
-	"5Edg/pOBQ45BPkSC7v4oHyT2Dg2+bep2jNwaxwepnBXS+IkhAcdMZ/gsWTqIbSDRZ8wGGF+eoFJMxljl",
-	"KmXJc3F9PuUigvEko2Tawb5e23U4wGAZIy7YhSlaxJHFug/y8Puz65f6T2Dl95UCOJzJdbVd1PU4R1n8",
-	"7eC2myMYZTKzCX5LPTzfD3LRthbw85mvtYfgQHhFyTgpmFZ4EEPSsLG+VhUz5hf8knOyg+xvMCogfbvI",
-	"+QbQGlu6J4qxDvPANdmy7aIufGYTc3S70KD59CyZ4ZeQctu8ElR/fziqtNenI7CDk2nMqsGedHI8P9BU",
-	"F3u4DcWydqmbm9I3ZQ8AZ0ckdE0js5iUY3SQGxFLhP1Biqp8z2jgygAa8fBets/3Czm+b58OftvI043a",
-	"TJSV2rvixTWeDibcQarVZBBPi/Bw+rTDNxPb4+gUvKKhO8GYmoPeBvNMUz4+Zo1BkqODZ+S1k9Zs9v/m",
-	"0va4IAspdopJc4Nn6nQE3BVOY/Pt0NAs84BfeMgSI9Ul6hFL3fxbaUwIaErXhU6YH0UoUaeOwgcUCMeD",
-	"9KkxngjzwE1NCgNhOIWJqFR5weUd5VqNZRXoYkthZPU4XK+Dcy6KbPrh20xQ1x84sDfq+ThiVPajoVG8",
-	"yFptVhW4PbqlE32tuunSi6xgfRRm4Obr4cGry6EhABGZT8bTQUCVkYjiCXwsQPiAbfOGITDDgqcjuB1S",
-	"S1R5mCFgzPCt4HqdkAr45Ld5xvPVWk9oeV4yOc+Q5XHMK6EqLO8YFMXNJlVcGdJQVyUGO0cY02Nde1g3",
-	"ZL7NFyMbhskdavsnYwLcbKG67HEES+hKCdP6WGdfO9DTqtoYZU4ad2ePofawqFILIrXdTbyd1a7MAjNs",
-	"V9BtEDeZ4d1fRDT2tJKS8XQfYoIr9hhWLGWeMhUmmZik8HcOkuOTjF5s6Yo9ozJWlhFIVxUSFgg8E8wM",
-	"X5MFK2wJ7WUhEG4NBdWyXG0SvxiE4wW00QTAAdW8T6H0vMC5Vx9FmBmv/CbG2p6WrXnEVoKoSziwDWMd",
-	"2YyZjmzks14ORkdNMrcpZm2vzDVuC0+MgITiKNzIXdf9TAzsYFQqbALgBOvk+7wo8O5Y7G0FIK6lKEhZ",
-	"UM4I+CvvA0lePRUpc65Yat2pgcBXTyXMXgpiyaCOkpjEUNwuLHl4VI3yrL2wLMYP4FN7wRfiw6e6Dt7C",
-	"Cfla6EgRu4pLRrMeDz3637aIa7eFx0aIp3Ou2/aDUmjG94rKqSZY3kng64BTeygjXBDF/WcocEHHUPeb",
-	"LtiHwyMrq4nwtZ8xe8BurKacFjqE4zU9bRTeb/7JWaxLNc3AhE1/C/lv1g3vKi5TRf7w2282iw8g9x8/",
-	"npIXtjqdNfYODwKsoqqm5cbVWVlBvdO6zL9QxLx32g8zCFYF86zzUME8PwzRzliK1hbd0nA5ti39MC9s",
-	"VzwHwuXZt0+HoBPbFpTMazLnxzbZk4BRn7pdiKVkq6qgkrAPpWQK8KBfvnt+8VUjoLu1KJiVki3V6boW",
-	"0X6sR1/dDPe4b8xbO8yNxyvy5F6ri/aOrcEND42NoHj76YEOe6VpUVAz1bdM65yvQoVVqyzXxkbqi6ma",
-	"nwnjWB7Cyiq8CGf4hpXaoph9CqmAyFna477b5RXNi1tjcPlazqj+0Zq6uE13bbrXFE0qxEqN6qzKV3w+",
-	"TK96m6/4m2Z+D7JZm+ntjCZ8yt8z7nSMzjqVeQCq7oVVZLoOU+uD33Keyfw+4lCyT/S1ntasguPKKoqM",
-	"RXj+klmKtVBHtWEfbWzzMdVOc3TBjlCizaPTRvWdaTwwKMZXYSLgQ5t/9Ld+ePtT6FNroXT0pN0wyVkR",
-	"AQ3cs7lkkKEaPhMLseqTk6YM7IipFeGrGDM9IwyI9kd3wqRU00KsKozeNxYNckJMyoI00/kWk0xD2JKK",
-	"p71LJysOZuKIr7yzj0I4V0i6Yn1TuqOSu3P5yKhtLQ4w57UE2BPhQDKT1knSKTprN0/kaMo1Ddc06Qv3",
-	"fgb+/DaR/cMC5KQohmuGm2esC+pTVg65OeswMHzatdrHCeuNv3+lbtKUlZPJC5rF9PXcJ5ct9/njELg2",
-	"V2VB9/NYenkIxrSJKMlKU561Izs1YXXON6fT0bWTCCQtXcABYu6iPQvnF8lw2bBNa5WdM9J9oX8Fj6Ij",
-	"9VawEws+MRoYaTozcYE/bXOMmfiOYT1EFOLvnP6JfAjMhHcEHu8+/bNYuNqlE0zmG3CM0ZwDQJFa5nUt",
-	"QKVlPLMRUY00FC5XLbfeP8thCtj8XAOcAqocWa75D7kmqcgYOTMGt0LzFx2v6JW1xBhILNbUS6Nky6i5",
-	"vkCTzkPWudhuKc+mWefGztiXIg9huN4xQK6jNgCe5i8sx612Xl/7V2K/DbhFDxrPcr1m8pS84cxierEn",
-	"1s/QfBxI1ItiWr05xu/7iEJj7zfiwT5oSeeQgRCyd5S2NNG1deyWZZmb8xKSa90GT5q04O9e3wLyszWa",
-	"446UTysp5xoKbY3ezZ/MlnnBjq6+6SWA+ofe04vzy8sk6LAYC5Dsz+rsDsIZAccjeBZCr0M7rapHhx6a",
-	"p5dDEJKMGcmZd52fh3p/3L0ZEuG6+F/vWeriBeCxzyP0HM2hh1rsF4qYh6G029qyH5NSipQpdQX8A1Qp",
-	"poix3WmhsO5MRlJRFCzVighZrilnmXunFVkL5DiO0hWEPL4o7NQPtVf4yZPHTwYLtYbIeE1LY6RVMppF",
-	"2A6gpIoQmphtSdReabZ1+PET88o1uRdFtbVljfW2XCrn8Q9P+pFVebUo5ytJ0zFk6pYr2ix9w6quBZSp",
-	"x+sRjlSQHkcggeK2gUDVNTk/I4u9y1xr5auNyFaDvmLroYrjG9XqIPYrITkncOk5/dddcNjQFaHo23cF",
-	"oW9f/PDi9XuASFKCXpEICajSU4+iXzD3BapME1XlmpGC0XuGbFyW9eTwcLKskmFNH3+EJhUoFFd1MXNL",
-	"YW8rV6l20qAAPmrQbLZUbjDC6by55k1YHBmucP33Knrm0IUSRaUZMac7qj5//skcOv/r1UsUdot0qQ8n",
-	"O9erQizqVXhkJ+PRH08/bIth8Bl2KLgnD0s195cKMDPXkl0LQ6vZceqpvSZPz6Ly3C0DHZRo2NYBfiuo",
-	"UQT4XfQsJFbXohpZ4qxaumxP5LHaSeS2TmYq/ydziJh6YOdPv/7664vzgWjGsSyQQE4WArtsW5sbKyep",
-	"+O427dR729vLtqIDHFbU3GzmjiPgwQ1TSOEh/C+5oGLLMHCNOBU2pbxOzumQ3fs5/Wtqgzpj+qR0MHLw",
-	"i+UYz13xJEvrkYoyN4fRcK25yM06TkxG8Q1HwkTOgHyQGNFf2IPUcX1FlWbyL2z/CYbxX9j+nYh5GF1G",
-	"xxhgjGlkJIymi+G0r/YkYvylWjDJmWbqGdqXEVc2M0o7Js4hlw1UX9BW7Chp2iE2HgJHgd4Jck9l7uC1",
-	"HaQ4K7YBWTZG/I+s2CbISQGxGqDLsShKyQpGVTiwvKkWLNVFpFX7q705mqZM01aekjq/33Rh+KKDMTTf",
-	"Dc2xl5EToRMfX1a8D0J4fMU4Y1d/quP3AJVY8+VA6+GJsQkWfpmjWTJbVkURVHNe5nzzrEl/72R4fEY3",
-	"+iCAHw5gUTKurJeq6+11ap8F8SvgWDUHs16zrWLFPRsB6YeJNn0ZdJr/FygAYCOcI0/BiseLGUYAtWOK",
-	"AjQF7nyABNV9FQLs3D7EReOWKaB4bSNhzQiKDB6P9Pa9xODyhKzTSEnnX9Z7uATqmCZarqCnL5grHxrO",
-	"P67rPfSvSF2hwaZt2q6EhvaKpuucs+dcimKy5QfkhltsAbPI6QL5+hQrlkEe/nAUYi2UvjL6iqtIBvv8",
-	"EPwpjaXAvMDvYc0t+43GG+qKvCJ5E+T1IiG1+d5dN2r0NBSUWlR5KK/6XXPzNR1qt3ceDHKlZkqWeWrj",
-	"OAEnV/NAq/WEfPf8HUBjqWJPL1unxGIPpEf+x58+/uYymMHB+Zg0O5GxZ/bRj8lsTWW2o8Plt61E/ege",
-	"78ATWvGlUETJqa01Ig95JkNeh3b8n3HV9r4M+8IQ0kN1FYKu/wlRkl4hFX9Zvnz+7LvbGxSl2x9vTi6e",
-	"PAWj/3l28eTJ+bdfEXHPJLmzKhFhZoMB/Oj8LnH8CUvmmeBabLB6Vs+KXpxdhsqVwasR/IQUyOOIVfXt",
-	"JwbCsJ3jBJtvi60/c0PnShFUNQbSYZy8HDo2XPqA0ZpTaloPO7PikwI/1QBLaKo+sY5I28Yv9czCD29/",
-	"mow+7qE37rrAYRYUnIDO13Q26hxq0DsHBQYB8G9BcTZTMaiTDABKRRbOSB2ho+G7dSd7pvdH72Saen+Z",
-	"+XQ3GNa3XVLZxhaZwSvPfQa5X+qU3Ob/tEzsuZ2vwI1nIXhD6HELZWscUmfwf8H5HQFr61+VQ2DaoKRM",
-	"Aqp5Ut8K4T29DNWJceC0QWhID9asf7xCjRPBgHzVwNNDYilb2TWYTR2BdlWKyXGhUdtIgp8Jy77zr4yt",
-	"aGVkk6kgD0pDdNTVuHZUuXQhB5iN0WDnUMc82jZnO796gWK0YJnV92KNxgqcNde/uZ0toLc5/e6AcQ/r",
-	"ckCFEaIl5SrXzkNxd11TGaE/3M7Mabj+Oeur5QSu2uB042iP8Tphm3ULY5zMx3+s9jqgcDRLWTdq5yAo",
-	"huwIYl0ll2GTqYMWm+DT8dBZUdHGKite5RctbKmNSPRxArYJQzFzJG6bc8aykNH/ky3Q39CJ0QzYEfF1",
-	"gq8nyHZuDEKkcKwp4MP9nAw6TGb3OdvVaMpAwCvbWp6VQgiIQUpRrdZ+z79QhO2ZSoAOjO/Hc9z6a3yI",
-	"cGxEZwAQ9woLltOgUX6sII0t+ud9/EF85d5YjveWv2KaZlRX2wk3Amzw0UgdfDrybZmnb8MIrVeMcoX2",
-	"EBLPSaZTiKPqfMvQJL+j+o4IjqGsktGNOiXP3v5kAzKQUp3YwGGtbiXWvle6/pMRTruZYpnBI/HGo3ML",
-	"0rKa21yskZkI86VkMa4+RpW2Z9WOKqz8DBTPIz2C0L7LLxzbn53MoV7juFcmYf5dgnxngnpcmkzP87Fd",
-	"MQ+LSo96OlTKFJHubgU9zLvX7bpLzef8ae5MYXxz3DLpNIa2/mA2zZSzotlpgYPd+XKjIdVrF3haU2X5",
-	"ECGFyysLP4Bww/7GB6riyvK4vScZwC3y4Uwr+8F3zQuogHdP4eE27OoEZlSLI+lfYNDwfmtIdQd7ZvBd",
-	"awYOkvlXBSNbRlUlmeXYtil3cFzonUCa7YRsc16ZU9H9OaN7lVgObvjbWjKGlCrKx8pIukOrqoKL2LwQ",
-	"DCa9EvdTkeiZFOXcQyB0fG5sZRQPwCADOsQ+aSEOYETk2XVdEBxxN1tE6mobq48A+IKUc98LidqO8kvc",
-	"w8WyMBeLdRJB4F8FihSNsCJfBz1ZNwDAhaRgQBRpshVKk8szo5JKmmr7vYZGPKVSn0iWMZWv+GFP6oTa",
-	"2b/9lZ788+zk21+/tP84+fW3s+TxNx/d37/6//8htO8GiRs7IFSP/ti6SqxnOUxOQgtjlulhoEYLzEfL",
-	"sshZNldeuuqQ17pJvUxmi0KkmzDSbA8rDfWIuADR8rJEaWGEYbW2BiIWWLhysXQHUXMigwGLFu29ZTJQ",
-	"dMnwQg9OSh1aeCAvvbnLjKaViu02BGer82PNEYZeLr/2J1AsOq8oIOYlVLwg9eKNZDvypiIcdMxcbZvB",
-	"WjLosjLK8TjC9lByGEs1y+Ztgs7OFbkvkXVk57IG4JasSXKvW4YYQA9lpTTLzNZF1DH4ZdOwEyH303gH",
-	"Mkrsg732LuNZzlfzUgqxnEPloQi5iX2wl5vU3E9/H56im1YApK5dqCvJWUayNqm/3/a9EZ1c8LntTaQy",
-	"y5E7/LNUMYKP1OAOfGfehHQDoXJbkjSoeyHSxxWL1JYqbSmKQuzCh+XAekHIYb6JQF/uc02LUUP8GZ+c",
-	"yE57UMbJbc/gYvsnf/tgCGlAplc3ZSmnaxbtKethtX96ORjxapqK9RFz2Q89D3ERCcV0bojSZurITsis",
-	"cWDmSiBJQ2RD9fCla0EyQSpeMKXc3bWJEKffMzmmEowZ6a17OBirqZvqxRr46fshnpUQBA68ALXlD8lb",
-	"udrUyFh3WHYy04oC0Oc2sOPAAHTDSCmyQJjGPjivU2Yil2bdoH/TbynQHcb4LfCN8LmA94YjP6qrZp+f",
-	"nTmFcHQ6u51YG3sJ0zfrnZCbyAmFP9p8+6St1kmWihWHcBd66hul9Bkt8lSEz1lMdU8LSMAZbY/d4nvP",
-	"Ckv8euC6jNUPtEw9N29fYIhOtnt6f376+PL08aDZ1uTBt6XCW8vDwUXFvVHiunvVKIyMZxbxZiMv5uFc",
-	"cHV1GIrpSXrw8CFLoMH2xZ4LIPu0SOp07dt59gMn8AFzUK/aSWtt2+BhM48bzM8uDOaoh/bTu5eYdPEL",
-	"W9wabV7jyApGM4W6dXN07pS6evSolOLD/tQu/qmQq0dQOPzrU/LSIe6ihksjMudnpxdnp5en55cAQgkw",
-	"DPVlR/tobLXJyxNR4pydgAvFHIJaVuxoVf8IOu4p0P0+TfC51agd8iUEkPFxS2ayawzBQLB5WBWJbbbv",
-	"bDi8y6VdZD1wfyg2ivsGWbjCtKN96STHBN2wV4nLF4VmouMKlwGdakFlKs4JDMXdTqqS7PKiwFRuti11",
-	"DhnjcBvYYwRKSzjvC2y9a0JdfRFI+xNbhnbSmtr06QkMm1HKWKXp3loOo9ldbu07g7kWiJJ0n+hdhltt",
-	"C8dPcXl5hVk7IGB3GGlBdjTXXXZt558YP4Fbqzd3bnij+rhVg+JU5otNNotKjL4BMOxwXktwQp47TFsI",
-	"FVtn+fcmQmgBqWeWFNZeXNGsBFQNh5Y+kI/hSdaQ0PRAxzyw+nC00zIIO+icnY+YbD2/D1N5T0GaD1ke",
-	"I4IvrhZcwEjRlWoh5pCt12jZcA5hwmOWscwo6zohas9T8x8UbbksIc7HkCD+bm5Ta+r/ZPdi4/8n1PlO",
-	"sPk5kFMkLTij919zpVk4141HiVYPsy9wySAwBBPRu1gPEfdtVv7zVVtxrGGRtJlPhBh+DkhhD4zwYWCD",
-	"D1Uw5zPXyTHNv1kug5X0fU811s8H5V7n977fUm0wcdHcIZ8WDo/ey01hhUPven1WZCw1pz0mrgN/p5CZ",
-	"cueHynWs3Fq3ALit0pMWNN9abxK2bF6neNTucr2GuvEjKDnrix/dWTSuW1qmuB5/TzC6kIqqqAvEl1VR",
-	"mEnANHXzR/wL2bOI03gbqxgWdQybsbDx1He38HhE584tyzS22T8ztzro/PSBheha+EJhPrPVvZ2MnJIb",
-	"0ATMjDQKpiWGcMtv1E0jxlVRoIFldCb8l+UTiJmu0yuG/G63/ieyW48NDfhe+X+1zZvURu+1y/dlO6s7",
-	"2Uz2aZbwGBP4XcNKGbjZfa+lr8uhCu7vtMyIq5y11O7Y3nrwAszjVfURJZd5rEJtS1aOyXzjFiaZsTTP",
-	"mMt9ozU9wAEkcTOH8gmOfaIDRHB1L2xRDFeyytW92AFMuaApy6wOdU5+yP/Uznj6+vzsm29aLE9n0UJh",
-	"qo+VzJPMp0Fex7DaaNNy0J2iWMFSLaS6Inf/FJxdkaWkd6fkL2yvLO7bpUc9ugMH/q7dDuTkEC2KLMA/",
-	"//gisKalzIULaXQ0pq0xqcHWxUN4aXTZQuyYJIJbTDqoEOiUt3Nc5BtGzi++aU3zxZMnQzPslLEgp493",
-	"ftusEiBA8SsWOr2IgKqjzI1iVR0VBcvbnTC/l3Q7X0e48oxR1ToHAGvTofKjaoP4oB/e/tQU67+Dhrf5",
-	"4i7y/YrPi7wfdQAcJzbT1aZ60r3zPVyTs6Tt20YCPmi0tQLnZyN4aOgkXN17ahF1Tb6KJ2I93GZepNjT",
-	"VJlLfEtmCB0x/1gu7b8qbsEDQC5vekN1jkiKLFcYS40et40nLFwkPlohNTsmsf8/mlcB2FrmCwY1nKN6",
-	"9o6iQl0X9DmmBlSLXtf2OHZzvI/G+92dYmtrs3smaWFPHiCqCdwN7VoS46ecDxQ+x68izqB9bvgpsEcp",
-	"V2GTgUfL1PuT9lDGd70In9cId5+ZbkTEi4SE61McvRS9/X5wBW20Wt1aoxHKWt1wbCl+KlcyWEq0NpVj",
-	"mgnbuVCUuYAyTDsYcVJsY/WuPfjMJ/ltp1UxqHMH/nPkAmBlt1HMns8sGYCF1rsKt4H1Ar9QS0mx8Irx",
-	"+QaVGl01rUk46Kb/t/NJElQGEWQCOvpIKOTDJCn4A/NFISyaOk+bmEJt1NUzetpsOe+PEBhq/8m6VVp/",
-	"SylPWXH4sqsI5/1R6SrddFp0VcbbfwYuHvQ+eH/NGGz3g0+l4p7J7p8b9cr/o1O+wCrr/Ff9Avynr5TB",
-	"HzqamQVLAFYCJga72/qz3zWapkypU/DCAgiOSTMjkEtb/zfENWbJbFFlKwZLkK7bf9iK+3ZU0lcHrech",
-	"F/wZliGadj8xV35nIut7x4UzlN3O7tkUVdwX35ZCfjFUWG0bjLJC6Uz/OGkKnWESpt0NscTmWq0dxP63",
-	"3DVbJBy1g4/tU7d+oVvknuaFS3AMXNGBOmdD09qRlqHIeNOD5nODA5muJj3MSNpy0juuvrG8kZnZwM/a",
-	"HD2dfSOlkD3aBpQZ1XJPFM3D7CTm/KiChZRfcEKJxNslUA805ysmIy7Kmocm52TNPoRjCkpVEXoCoJGf",
-	"lkcMWrbuZAMORJL0HKhKpyG2A9vaOv8TAvD3hNgjOSHI65Zd26wd8DekIlJGT1WLeEFhmU8sU7OjXAeT",
-	"TdqpRb7PGOlECBQaN78zIO3nmYsRScbZLnw4dUkjKscSiitZd8dNoSd23tIFN8GOvxcbdlyxEcerl/NI",
-	"kbaXVGlvxIBJgeC/n4VYO3seP31yNkTjFGYLQpoI/IJRnEI+94ESMSoV5aCdA1N1C0+OTiF/S5WK+3D+",
-	"i5RGcngRp2GuKqY0ZPUvRBhHWlfBDPyiNKi3E3oacutAn9yHPqFmklmgh3BUvA3imEc7IMzrG7a/ybKp",
-	"l6pkGeM6p8VQjdiDbw7upiZsWdBSi/KIjaXzdMOGMjXOBxM1sJXEH23Sv+nMZHK1wwvos8xnQCng9D5f",
-	"US3kadOMOfUwdypBrJ8iWvz59s3rL78iqmSIt/GOfZ///XPNXc+k/U+zt4NMzBgfVtOm5W21KPL0L2z/",
-	"rP46XDa54G+wPTMVREgSePIdcjq2HlySX9jiptJrPjBnXXctB3ZxiINAYAaEY9gzVE+fG35s7nZCZs/A",
-	"2TVV4iopWSCbqVtxLOnnw/m0amWuEwN0LG6g75hiU9V/V/NtYvW2B6/I1j9Av8T5Jzn8FiKavKXElgHM",
-	"eieFZgAk2WGAY03LkvEI1eEi2J4gEDMx0l1jtJcWmlJKkVWpjvMeRsM/YYjoLzalMbdhcB9LsEV2G4uC",
-	"RVmq/UqNh6j29HiuIHShzGsXiv1P2KGNEyWsaAQLCd7UJTwwfUwzuaQpi6TZ0Yj/27MZup4Go89zzXjK",
-	"6rgpJcuqKKDkxukkFabR50FfiRaCf+vo+6fWv9rW+dmHpAiYDHFtbNGKWw5Eh0awCWvjc9PsuneM9FBB",
-	"L7uDYvJlTLm1KLIrcgH5BX8XC5WQx/BvfF4l5BL+E8vGk/cHlHbLHK9WkvuQl/PkInmcXP4asi5yV2k/",
-	"SIDsCIYR5OMBM01nFdNkwRQARGxmmRo9b17579bUPQnMnJAZqjTjjXeoDThej7VSBpUmOt0Z8rfgl8aW",
-	"s6jl+UHqWbjWvsuXyxBTGP61NyxtnvmYdCkffayBCP29hw8GPtu3l99KsSiCfIMYN1NxH0NpX70iit6b",
-	"7boDEOqWbpgFoVlBjPo76y+PEgwQUNvfQUOnbj2pB9I7DZN9iQuqIkn4dtQOLgAYYSL4KYEMKFfcxfxU",
-	"Go1TrVlGIME9qZ0UkJKAquLl2bc1dTNUyhSVNtd+5vPIJC72iATklS3h0Q9c4UKzUdHi0jv3x+zcw8Vw",
-	"P/QtwTHR4yxfMRX2qR3W1I7tlyZA3KTk2oZ7+zu9lGqnnKLFQiXmdknqjGhMZKFY+QTfDmDq7UNDS3Jj",
-	"n3OH6d/FYugVV+QHSHP3ozM+Gcum19zt3hRljX7vlTOLBMdOlkLlzl6csH8/eJLRxFD3gb92xOXDzDwW",
-	"kgxcrMG8c3jK9d7KwOBL+Bi+1emQWaWxV97DlW9y2+AnFWItHqLKmYr5OhbX1YPHapOO9MCw3Eh/bk6U",
-	"z+5M7TnY3LH9AMc08O2G2VlfcEgzsAQBB0FNo6sDSau77LjYJaivC4W5CkCZL61yykbroi256qdlGDjX",
-	"m9O85Y5tOWrtPCfjrigrAQ/ire0I1edDlr0taMrcRpwKPs9ddpdYWnpQclMDrs2vdxu2v0McNuV7JN4G",
-	"f4L54X/Af94Z406LgknwuhEtBD7xxzt4j90zuScAoz39G78hNhD+BWKlIdezKTde79kv1Onf+GG5TyEX",
-	"eZaFsmpfAhjdZbEB8ntbKQ2xrzW9b0uo7+e5CJXC6EPvAo393FF7hkD4MLcAxv7h7U/YDciFt51zIGmH",
-	"j26FqS7Pv718fDaIvS8lWzIpQ0HCN0sgaeyC1IF/kKM/gWyFdGkmyEK2YFp3ymR+4iQ14jt2qR56mRqh",
-	"DPHmAK4bOwH02GRN5fbhPv+xb6++q9MdO1dNWR0i84YodKdg+UYkYI7KdbSPhw+kcIpjfUqOcPPYB/tv",
-	"yiPSGiVb5criDKI/Qo38sOeDrkaTXNef6jbcJESa5rw7qpmg+LQ+yN2EC/Q5ryTzgSPwO0dJSC0GLfDZ",
-	"k0G/vy8Lo4wZXPzuoTAlVObJRFsGxiz9g8Ovp1hjo2DXtsGeIYyxqR9UJgbhxO/YciqjUZQA7R2DxDrH",
-	"wmUb+EJFHGRU0i3TTKrJgfUj69mzVDLdm68X8/X21gyP1vU+H1czZLQ/t5GhhzFxJVsW+Wod4p1Zs3Qz",
-	"4UR1LSGbY+hkDWfYPKeQnJnVKb+eBnxtqauBSJaLDh/DeIPL9S1GMyECkvxatPiJwwLs4hDjKflQ743a",
-	"RB3hEBvw7sJKuBn0vho8ZtoLEa2yGSiVWBdRhvOs8XdjlBC05jACE+IqAFeDvHnl2abqdMcWwbBimDUl",
-	"T9c4714ePrRnbwla0jTX+2CLW6ZUTB9qmD7HgiJ/QmIVKI2rHGkXVNhw0+OHZmGl6lisJWUJ9jIa8vzF",
-	"0QAXAhB8VF8ZS0mzMoHYGF6cCda4kUyPDIE6wKKbnV6hiRCXq43qoeNFKVkw3JZIMA8ldzDPNrx1Jur5",
-	"y7xFf+019B9nAUCfwtOJIZyRm69FXYv8eVKsJN2GCY176KnqnRimsz0o0eS51nwfykgdum3JhZzdDxsA",
-	"693FNnY8j/hdG/dqIOaY64L13P2R+nOxpCsg9gNXAwhE65qaVsocfnT989h1UmeB1kOOSOHKEa98AsZm",
-	"r0cWQ7PAU1HpstKTXMWF4/Ud8Q0k+plP6ZZ9paD74KK9hL/XSBag1EHHjGQtYp2HqgUuNC0mDQDfaPo/",
-	"oFK2yojHMLlNLs7EknPmH1WJmQfzdTj5sGUGtFyalg2Cs3smE4elygMPhmd7uBjCQAK49w3VC74CqgTw",
-	"yyYBzVSRvajQo0nJSlKuieANf2eNV6oJFyYkgkRZAazmPu8JEHQO8lHn96eYU6DNTrESQOqsFjxMJ+r8",
-	"SO6bbQFoFbnrEfIH8RjZ/fIZXUb4hTE+o875ZWRM1YDE3VoUrEWBAqXiqi3WjQM+FLtuoKUBexqFOu8I",
-	"ROucBw+330/JS2Z2TF4ztRrdGmj12q+1ogHffP10mKJkKj1A/zHwvrvZLV5u4eYV6ptocUq+r4qCIJjS",
-	"jIPyveWC9UvBIC85Z3lD4IZrTbhwCwJ+Cb8Gf1Nm0+dtiR8jjSP+PAQH/NcdCwcOP/dLj9A/vGOvud5G",
-	"7eoxrj37bN8wGqhDEN9otEaSroVA6mfGW6ZkhIbhYKUtwqUTzcZIJvm7WMR8bbaoVaTQcp7GcAkxNSYY",
-	"CYC/z7cjeMfe09WrEPWY1Vtcn1p+Ymw4sgJIYDvW6LJ0N5A1TnJOIBE1Gba+joFCwEcmvdHnyoiar9Za",
-	"DqoF/f4POXVE7p3F/njuzHrJLHXmZBht8z4ijcZQk9s5atwi3kg6MIoI1NYXtgfSLKzkflbdwk7V7Y8T",
-	"tYsfxQ64xSGW71OLkw7Wr64FDXVnZX5PNZvbouJYxfmaLIRe+zXLzaOgGhC1tiTGHVAx1fRw735HNSVL",
-	"UWRMdogiH91T+ajIF87djXz7mqzye9YtmRCujZ/lEqAf+xCY3/+iPSUS8kiU+hO+h/yQh9lUSHNamx6r",
-	"nLOEVDz/cPXoEQxTVvwRvn2qRLqZ/umlkKtQItf38Pf2gpqFFDxlPjkh8t+HrxsXQG5FJB8PRiTNa3ML",
-	"ygx5qPkyl1uWES95PyG3P95cPHl69b//r//3lNxY8LEVPAs0HkERmsxyrjQtinlsRV7g7+Q7+N3S/ZX6",
-	"xMzVzsuP3uZK2Ss9dA0rVa6lhVYfJFsdn5oVetcGhRpWyydPHj8ZSgD3tm7no48vvn76zXBQueLRrZNz",
-	"W38qISC+R+8aVS04C6nu74ziBlzByDpsS7bagCV4eTwT8rRL6JuEXX2B7wiBFYOsVgcOI1u/iqgqE52m",
-	"n15Oi5NbnAR83NsW/Yf7ERU1lFqPv2dvf4yAeto3uZfG3lSu8+sN2BQsc+Mi/0coTtK+3gP426k6VfBY",
-	"scTLCcm5KuEfuP0TUpWFoFlCcsiU1fuEABNlQkBjSIjliBeSFDkP14VDV2hPpEfRPHO1X6wNCNfjtg5w",
-	"BnT1f8T8jUepcR22TVlxu0KZ4KyPDryrtrN/zHCOPUe1nYBW53pFOOer965kyOeHII/3FT4YH8Qx3Axw",
-	"kJiXIj5PTrds3mfflZIt8w/hOxUydFJSUqnJYu8qoyFnPN1GhfDIAqMH8mbJfS1OuyprNglXAnMTEr5k",
-	"9uHEtHByT6Xl2vnroRDduLYPfvlJseynMvTL8/rjBz+9c73p8DaGbgw1pvQhJCMr4ghuT4drXdmF7EL7",
-	"WwLgSYvtih85OprDozsbR/HZxN10F0NuurHQJI8yJ+KsNAsBZaHA/JeiaMpbXpOLy5Ay0ngih7Qnf6eO",
-	"WH/7fa9EZYuZeRRbj7/1A7ab1dfxYoGUheyK/GY0CvPyR7PRd+iesh2rK9QoViwT8hv/iExcAnLvlpIx",
-	"glb0KfkO6aX99tr1E1ZldfIb/9jRhc4e8EiZVpigpxCAt3YTNkA2sWJXp1YXWNV9xbp8tWleV9Mapa7V",
-	"d+nD1OEK9GRcVa6DDj2o16Q1ys/kPakKx5MST12vCoZsuO1sIpfcEObpCNEC1WmwZkuBX6TDXjPW4Qdp",
-	"gyKC9I5hHrpeM/xCaFZ8FpsoeZ82R4aR9R11MSrquCIhXuIYYjoABctLMUlJql+KqHuuflp4Y+Lb167Q",
-	"M4e4zI7uXXiqgwDwTHrQ1efTCszFyhianpjpMlo3RNN4YrQykIlCpBtX6cn1Ztz3ABY0fm+5lNqaL+GA",
-	"HJTuLXVIf52iJkEumiC/LWNl9JeVokW8HJaXfGdrG8U8EVOgGYxuVZgBxnwIxwwcU0sK5SX1mkHyX2fX",
-	"YyCvCfmZZiHYB7ghK2O7tQDXp9EBl00ccRpaoAYiHQkxamFF7Hp4Iu3Jai1Gbprcx1vyEDkpKvacaxlx",
-	"65ldBtWdMOdSimqFruZ/mBev8H8ya3ibf4DtHyrDZpQBHdG9xFIz7pKtjPGtRZHZIu+5PiUYQYOsML2m",
-	"eCsSiHoDjoNvLDZT6Rg0Jbap/2QRzFbf14IsmPWdkpuGTQi0MPMALQoYvtnOdRh4/G6f7hkp2FLHK9rm",
-	"upl5MwWOtRrcX2uawdkOSBkBevX4nvqJ7e0Pn9sZERg9+NDmXTJ/zwRDVk/z9fCK+DVsDn9FqZo0T/ES",
-	"fQgbqi+5qceR77npYEM78mGjJfjG+Jk2PQtFyoOnQT1v9j1/rpJml0W3+guN2FdaFG+Ws6u/9t823unw",
-	"MTksCuiO1IgHx/08H0u0OS5vf7gdHobytoW00XqkEFujVbhaIjFl/8HrvoQg4e1p8/+7VcVlJH/Ar27d",
-	"H0KvbwTo8+nz74zV9b5mMQxT7k45FxpGxJFEhwPOFq+DR7lZumSymsltzoHQcynkjspwTSQXLzqkMKPE",
-	"vndl1HchdUP87jK5M5YWVDLVLqM2HHDqUn3EygW/YzTLuYUzT+Rms9b4eK1qrfXULL1oXfvjonBxvHrX",
-	"LDfN2+r3oXnr4og89RtI++5pEcxke/x02PskmZZNmbsJbiu4v+Ylk7nIRuXRheuSpZMX6Yi1CM33rxPT",
-	"Aocn8+PIDMBmGzxIAuA7rLKxf+aS89rzZYtw7Oep+/1YM6PdUHiDp8ecdVPSVsuczzHXPBQ5rhDqr+jW",
-	"ZgEoa3rnkti3ap4yeMjNpKOISUBFAwVN0xU+XD+zZZSb9nirHoGviAVmpEnP7lCzVXmhcx4BRgYQM14N",
-	"BkW+fPv81VdgcVV6bTS93LFkQOlGLN1i8cSAocBuWPZFGD+mxgnOYilK/ZG1NVVzH9kQx4+EUBosrWTk",
-	"SIuC542pGvkxDDp3RAXuc51OJ/Ua/Nqzcg+hEdVS8DkVIvzEEXwF/1pZI6+FtoHya2sKUYc1IxvWLQVs",
-	"Tvenw+I5iBZ3wnhYvhpMYFfGGhxDlNsUImCnAfraFgV5ExspREoLePnJkydPOqiXEVgpfyd0GMELmnPy",
-	"4/v3b69JIUS5oOmmLpUcxiS5nRg0ZzAFFs49LSTLzGJ0pvry7Nunh1Hancw1e8OLfV3o2t+HA+G/ECKm",
-	"T3ofHEQ+lh6j2aEjYOR1o31DeW9DDRN2YqRs3w1pAgFJnZgEogt3GV118VZPngQz9OpqtBDxQ6xUrd88",
-	"GVb5albdugWPvswZKsjv6fFUBs2UWLjzRnnMUkBcrLvAvyCHkWJUpuvANqKyBmAeTlSorY8DaxqSzyad",
-	"NwhQt7VrdqwowuTiky6T93QVdujrdG1L4XY5olz9VXiG2MlH6k6Yt7DvDSkVQnuqD4dexEIi7lrI8gym",
-	"w0Vr4NLI4dRFhGGRq0hRZy3EZr6dlHIZmY4cFcVmY41AbgA/gOtCeOvjwz9TmbtKZWFN95AIlhZVX8XO",
-	"lGpaiFUFmOVSKOZVHaHePaXFBG6BaGWQd37O0BRVAqt3dnQJ0XUp1MjXrmF4wAlmeemaN59+/fXXF+dP",
-	"+83K8YZYk5T4IIaYvWgmoWkw4uCbnHGoy5buoSx7p1oUzfagt7TSkWzWnuMu9PPS4GFoE8NfWKFNVrxT",
-	"2P3bixGVxY0Z5aezhi2yrp3lzmT3ZZJzpRnNmr9rFj4FwufzPSQj3ILgH7PtRtkT+HR4w9znbBcw8iTl",
-	"adinZBWLaWBIsd3mQ270cV72KZQUQdTtu/roxBQQhBPNeopPTMI+qC4M2Ra4c4pYG4Jcs7a4wqshpSOa",
-	"7TYOR4G4WLuiNe2d73Z3+Uje0gaFRSyEvlGbiUdFDYWbBGarS4xNqifTLQljy4dhF6JjehUsRl3a2m6j",
-	"yoI9AMaJgmMNWwp3tWgJFs22OXc4/ZDcvKtCV7lFvQY1JFrm80qGN1PfkfAZ6t0NhMqWeWGrT/ZaR1XB",
-	"vscn/QIgg9U6+rkQeiJlA8gnvLbH9PoWn+zZ/eZcmW9zXmk2xldvrwLbg3ioDY+HVuNJg5SOYXiD8tpM",
-	"/lRu5Nxo+1VRuKoseNsDzg1Vg2sAKjQlGk7JmyWB3a4S6+6xPlCq1wrSBBk3SrwFQYBBcW1Ud/wzWBkL",
-	"tsq5wuSqu//fHSkYvWcK+AJ2deUana5RK+zsKvxmgMuNbhmk/iD8xqoJNcguxnh7cXY+6ITpLyWDsxGj",
-	"//X9xeBlTqlin68zsAwhKxcsOpgWe/mQZV74RsLdji0e/fGPd64GkAMnOu7shCjRSAcUSgBC7A0CqD/P",
-	"cNQmL+eZpMuQM/9lIzb4iNV6Aa9FpYXfYGQe1K+IzUjDGZJQB3tn6cMRz7NlcmVpIQge08xKWq6c1Xys",
-	"B6EqHiS2DnfRZ/QiV8URVWaaq7BjacvKmCoFU6qB4vfeliEwravMhf4KiKkyRVbimvyQ6x+rBfz9h1y/",
-	"pAvH5mP9U521ehx0DDf3cUA+YlJwbWGwDaOfpis1ylPVXy1+YDt9/us6XuB9kIjYv7IDc+mm0HdmWvsT",
-	"b9O2k31w4VRt7I12eFu4G15kW5qx4UTVkAP8E9SPQ7+YpivHIY/SBjz2VV5oQhW6e8lv+MvHhPyGNpP5",
-	"FxqD5l9qLaT+CPvgN01XH0OjGipAG1G88xVHZ5no3Lekd5qR8xWT0wML+mTcPHdVs4hjRPvexdpFooWr",
-	"VgBzfE0enx2cRY1f6fJyGuXvKP0vdsIORzk68B1z6KJ3B8pQYN1BSD7FOacWjxyh6ewNkFjjZsylE9tx",
-	"7wFDZH5DSTY9M7srQUqIkYabF18x34tOXr356jrb4J+bJeYfBbX/YNT8L+NM5mk4ZNM28H4O+m9QsZgS",
-	"6AU/UIj2cvQ8H+A5CyRQw56Ep+WBkm2nw45tCf1BUlD72ARw5kQrs8eVJJbLONOnl1tnc09Qhtc0s1oh",
-	"lpZZsKWwmT3WUTquhpjI2Bvz/SC36ig2QADujsJcOgRuh0g1FIvBIp05GGuUwy2Ddbc5uftfJzZT6uRF",
-	"dlfDZWiV5fraMWOQfNm8vdj3lc6VTEGsMNSRZS4VEDjhpOcaSWpYBlh+peneerU7GVmgRoCnDzzF0qdx",
-	"PvAJOrB7mMp5mAXpGMjuVCKkMP9RMtOSpiy6jm9Kxt+zgm0ZGN/m2XoiF8xcjsa06S6aUYC40YC0tX4U",
-	"wBnCaeKfmx4di505RqeDHeHlPcdZnuo+9hE+vav4M7EtqcyDNWua/KqYmZjlcI6YLeK6mWBdXfSQFDRl",
-	"CYF2zI6Af0wpClxSybJovtZKiGxsI+Y+aJIVJrxRy+xBKSabBSUrbsYM+WuABpg8wJig+3J2+HUovlUX",
-	"nOIZFqO0QVzoiPMIwRAm92qstGJyxYG81XlVEcF7GMt/xGaKGva3tz/+KCYDUsKgqdd0C5wplp7HzbyX",
-	"Aj0RBRUGrV9cxNP4p2N+o9AjOzN/YfvQoVBTVAWhKkqtTzZsv2KcnBTLxn5t8VkFeWwcur9GkpmmWHbx",
-	"5Mn5t4Oasq2I7vcuOLJUUo2ujQlrfgRfw3EBgZFoX46WS6zWS1/FmS394P/RpwxrZqlz2ADbDaCGzdYG",
-	"DjIIb9ItOyW34EzFX+rkNTgTuUvuEua+yDV6UK+aI8mmIeaarMBMYophHUIFPncH2iBIt4N17uB35AT1",
-	"kIjOofuH336rSWdf37x6Tj5+vMPCh3hMppSb7i0YwVm0G8ifkSfBGTmmRGfk5vil8a/CNCHhGuRGopYC",
-	"03TdMmubYETE73x5NuBoPuu/XmKiNKkmVnKIKvKFBllIsQYl1IVwfM3XtvioWFq5aEr3IRCCSkYKtgRJ",
-	"8M4OtzzhcFTb99BbJhQr+75wW3ZCPAlS7OWqQkJke93C718osqx4CjUKwYyQLDW3ciDBt41TmIKUEVua",
-	"H0fyNLWObzwyGXLt444dPIwCLhM3d2LHk5r7202kNXACIvBpRbeqqTWobbJo2DiNluoIZueHpu+Yel5d",
-	"Usd7xjXL7Hl63USIzJ5CF1lwGn3u+2n3S6+2FNVvjlVRDo+AyK7uKVpTVNuIf6Gbaaj2XNMPQAjDjUkJ",
-	"3sy1FDs+a4S9zpWaOawe+KjSqqlmTNU6YnOHU+y/l2JLzusk8XxJbAmmMDo1Tq8c1pb6aid51c6nHYl/",
-	"pvcUX64rTiu/3ohXRsLMJs05k4ljskwwRmtUaZmv1lqFmPtFuok4XPGzW7qHQGjNNhD2AR91SP359s1r",
-	"cgu3vTvvbTtGz7A93eOlXnvvr4hpCtwKXRjqMQdYu0ev6J6sRZE1+pBKyKLS1p8RBL/6BQfNiap655N9",
-	"MLvVuZdctJxrKQpj4nNmFq1Af3sknvnpJ1rjUFdeli520Cy2uoIIVqMUMtoCcXtHXO0t7xgvnDx/9urG",
-	"yq6Q5P2+ZPa/tiKrCnZKXmjlIqnNrZQrS0BmI1PNSiauy4mTkqTWehLPeZegKliIFYasJNOV5Ir8Zt/6",
-	"eB26BxNzIODisCwhFQf9+yCyFEsXCmR2RqJJwrKn1ZGka3J+ZlS7dlDZJoWeHRU2Glsr0juXHgShjO29",
-	"Z0p7XFgTA/0O5esyQGzGZ1eE8c+Whw69t21JMiJRMM1iSo+7jrz2zePBC+XBjslRlqyvQbe22HFy6MHi",
-	"H0SWOuvsnO8dbVqKsgxWNQdaQ4fCFjY2vWMdq2RMJTGx6nP6Pzk7Aya9iWRJIy+ywxunUY2G19YrX3fE",
-	"nRG7FNyCD5ZK7KJvBSCN7Yo1XWoaDcpABAsPMdERZIv4/g/u6Y9J/WYkknwcLW4827fMJscv76kV9uGB",
-	"/QyPNp6B8dDPZhoSL/3N6258NX7w5n6Cltmp0nBXwCFzZ90pSPd7R4tyTRdM37kyR+A1JV+6cxcf4NWW",
-	"yTy9+wpLfN5ZPNNdAIlp22tBpb0mZslszYyZsKCKPb2sZBHW9e2B6J9z1rni/ivI+xRLEHzJzA+KKG36",
-	"b43mrWLFPVPky7u//e3OhWpBI6Qb0BIU5O7nfEXoju6/SsjdX29O/s+zk29/vYM27MyCWy4hd7+dX3y8",
-	"I5KVjGpVgwRtu7m+IncvXzw7MU38+tvlx5O/mobgnQPn99NhoH1EVh4iZmDPgE8IG0ADr+0ebbzVN29f",
-	"zN+/+cvz1zNvqWb/BjNiZ3b+629nydOLj38IbVRsdzrS8PjDq870Obyk+xYoBEuafsrEV/mYhOcGhjNm",
-	"7aP5zLaZ+LL/7MY54ai6sQFQ4AK0/mtOKPnLz7b+ifkFGj4lUDZcVhxNGigpx1OW1ER7iCNPbO0SVuJG",
-	"FjvuSs+kotzXqXCqgw9YCc6uCRfoVWaFsgg1ZzQEwr9HOIEdZVCAlJ3qtYtQutIvC1ZYOuc6/A7/URox",
-	"NcdQyTiryweb1Tgob2GOyympO9BBV1U4vNZ14bBeou9Dr2q0ulncsdpDcO9n6kd/nEd9bM7jOAKaYBmv",
-	"1eesgFaXvbSD6g5hZEm0bo+n132ihLMdhiXE0sutx82F/g2W5Ub6UlHmzHo2LN6ztkRnD8LJBUkipQiG",
-	"U1v1J2FyvrB7XzsAkP0rsd9uQnCpqLi2GIVT8oYzC0DFntgCjM3HCdWEYi7+lL7fT/LoHKwl+6AlhdUP",
-	"uh+UhiCjOqRlW+Y8A355yl3M3Us7+e71LVF03zajptj02OKUjRyWdddQSI4HKluCH7QlSpPY4bg+BNNf",
-	"PL04v7zsObFHHZuu7R6vfIPQKSv1aYo9ijFINjMrP8+zkE/YPNVmQLscygJt2uvfsNucu3UKxFAl3bqM",
-	"/EBdhCpd28pQLemFbA3BIeprbukf3v6kiBYroJhuwl6LKls1tdIcvWY9xMvzby8fn11OJGADj06uo5XI",
-	"0CFvr+cvFDEPu0rW6KUopUiZUlfmVCwp1KJS+YrTAsfEjRJSFOaiJkIa44hl7h0WgWNPwj8IqY/eGOxD",
-	"KdQAydbYTnwi4549IuLEe120NKPZXIDSHcSvCqEheELUXmm2dTQIJ+aVa3IvimrLLNPbtlwqFwwMLwgC",
-	"RgeR3Y607+hS25IpV90rgJJY0xJqDNdwVytGhPFMXRNa7Ohe+X5ox0+OFaGd1U8RGmdrAFl2COB1dmq1",
-	"aQ89B5DNceY7W/Ers2QGzUYAs6KcrwCWOuxM98fhZ2YwnllADBwVsKMa+9r0e5MXBcv6fO8jSkpDX7H1",
-	"EH5ro1odxH4BrBBUEXcYObUDG7oyKhXdNkCc2xc/vHj93haS66FBAEmMldVTfl09VF6oxtIiIDRNwqs9",
-	"tI697qMcpyr/Jzueb+Xg7hyzy8Nl+X5Zi21rXSCoSlV8YUw79bJ4y4Dqo+N/T0VhjmyykqIqw1hnPDeO",
-	"PW8nnamxZRg4+TxwF8Yzct3DCqfWVLJsbJ8Abh/HcAHs10OVgbmQYQkQLNgZq68RuQzGiclYMh9rKj1g",
-	"sAwb/D4v2Fu7Wkfss4PcRFFUOsy8N9ms77EYf2S0wA6MZSqr670oTdI1c3VKoL4hbD2jpAKFj8M02HCv",
-	"uZtUc73kKk50BvlFscLna+gywi19cCXwrW+FZFeWUsDeo1d4990loFZ6t6WLTbMPRl7rOy5AUFpPUt/2",
-	"sFMZ1MZGeBveGukLqjgwCjWxvEkwURqSFDAj2R0QiLTkBJXADBi/h3PwbBEROzFuxF5ne0TuhfMHdSQO",
-	"aHdjuL2QMChybwnUarLeXDoVoG3n/otpng44xmsBCpkX6KSw1X7wUdxZ0xwPh1IXJsQOFc8QWqQiIDA6",
-	"LRNSZaW5LVWqyxG0Opaj3DU5TouH96ekT3YI9EIZURGPXViZMCvRFPf1DwqrVQwpAoHwtVXYdoDjtR4C",
-	"c/KBj3rK2nZLCyCjFO6XZu+ZXdJ0yZvVnr34MMEjdAx/PrYJ11mxemkRgV3k6YT6DezDiOoNkC4Gj/b0",
-	"563TFwLWdDaRszq+OXsYLzrHNhQzw8jAbm2M3k4yJNQbcqWyR7I+Jm5Du2H1zcfkMN1UcuY6lODlw6xF",
-	"+YiWeYDZdjgkEw4dG53p9BVQoCLG9drclwVVa8dHBKqGdcY9IidkTtp0z0tG9aM/jmH5GMs73OjenxK+",
-	"CESfIOWDaLoCw9QHYNkwQJ2ZcEgEHR7Sp4ZEvFjIlNjHg1NCqybgNer4G0EI7ZrsG8YYcPHvIZbfQyy/",
-	"h1h+D7H8FwuxuNu7N/3TPPSOLX+Pyfwek/k9JvN7TOb3mMzvMZnfYzL/dWMyw3Uk/sVxmp8bHP9oB3Qc",
-	"wvh3sYjFKYCZoali0DrckVrJOnuvavQpRlJscmjqjtPMWt69JurY1OrPB2W0MQHXp4D1nrRdl2ErWIVX",
-	"5yjO80pKxnVf4Xq4ZZHkLDUnENyteUTZQNW9Jyi2kGKnmLTZbD1cZ8dUnl1KsQ0fLI5gpyZao+Ei+WMp",
-	"9Y7J0AnRdbXIt1qNtmbADq2e32bheiTkqGK5abCQ85slmPOVXjOu8xQQ1rQsrVbgylmCxtVURwH6Uoox",
-	"A4yhEVSpyJKmpgWQrKUZsA1H4s9z/HnuJqubCnIedHz6ZdtaD9sCOX1+TndTf0phB2jD60bPwjxMSEGN",
-	"I4XrCRlonfOVctXV2r2JVazykv+CBbqQKrCmI8abE4oXKppn7XPD58yNOvDJluYFMrQyPiLuKjbh0eYr",
-	"/oK/YnotMhWurLFhYf0AD0L3BNkJuSFwmuV1sGC4kmBwJu/zzObtj1tzGMNb+97g0nvVOZtvxeembnd8",
-	"MLgn8OKf9SvBVIJcDrmqawyMctO1c+HaXX7DnQgH4l3ZNueRqCNoyDbmuGVGk0YLGt8Jymda0Dxys8BP",
-	"juhUEUpKJpXgXyj8Tqy9PMqwo1TFZK+DM3a1VloLXrtXA7p3lktLxhO/IWuHrpMZV6Bi067V66lRqSin",
-	"lUNOZprRCYfdD2Ym3zO6Hac/15NYT7Q3+Lq/blVdZ4JiBkSZ8ibLpobt5H5u+YE6NODUcmDuRFVkYGig",
-	"CoDWnM31t9ruA3jYimqV8/nUGNq05z/GZw55dCcnRGUirbZBvfSFVuT/uHn1krhHkCXrztozRisp9nc2",
-	"D06v2TYoss77HXAMU75Hry+tU32ASxervoQJdGCnt4h/HB1SMjNqfaGCvqZIkdJOOTBbpbCuTjohRwwW",
-	"P3IK2h9dnRn0Z4kuV9wRkJpA9cgD92cjXT3VLWucCVYQBhs9Rot8hL/S45YZoIyhLoXQFnPRwii1k6fK",
-	"58jqqNeoJdnf8aOpaNta479zDORGkQ0r9ScgblxGP+yEduSoMXO9uLWb/Qac08ByYHc24pv426k+GX4d",
-	"OHQeRMn2D7FP0LStn6FLSMUor8oxdNbP7KNQtzBjEQTgVMJ59iHX8057Ph8dn05z9bamMIIimjLXmvHE",
-	"o5giFTe7tbiP8MjZ+ohxltf2ATtD95KTlVkyo6XRW2gB97zpWJQ2bWzt2zg7mvlN04xq2qOVYc/IjnKt",
-	"sIhDh/aZ3Nqzxuigf8V98eto2uVX2INqGwaXsWyiYnYUu9mtJVzl7HAUIcIyHbl8LaO6KhEGqIBeqENO",
-	"beYSHIRATQhS37Cy72rbg65MGzXmQrMOgmJoy72lYawxXM3B+qxvwXfv9zUhSyDiCysNDZn/UF8s81BD",
-	"ORms8Smn+v7GEfKbDjRU/JpZQEiv+5MpfVttt9Semq4oaNzfL6TdJ4m78pRzDAdv/IpngjM72gPzE3cX",
-	"nK8nVQn1J0BOWmxLvVNTqYoW808gGkJ2c6xzWovM/8feuy+3kWN5wq+C4G6Eu+dLSpTsusmxEav2pcpT",
-	"ZZfHksvzfe1aE2SCJEZJgA0gRXM8jtin2QfbJ/kC5xxkIslM3lOyq7r/6LIkMoEEDg7O9fdLAoAirkg4",
-	"nxEwP+qlpjvkEmg1dq2YAYXYVMFVYvVvf9p/A2xQNsDKCcxKjagubphxA4x5hNi/hJJ83tuEwltMt2kR",
-	"nkwEApRtE7d8N1n44w8uAiQYMDwFln09wW4T0pbA+vP5slo32ondzLN190lT1G0XSVwHGVuTjAAq9rXo",
-	"V5EBUn/NDcQwEgIxGmHByCi4UJCinHMDiX6EJC2qbxfQJnPCnuPGTAUPPonVU4E5H8r9Z2Lk4my+VwII",
-	"LIPqoCQqqbvyC6W+milnM0pB43wf4L1zwuDlMilsTFlDn8C09ZxbNjMCiA8YnwheA9NMc6pLgWGHzYCn",
-	"2QJKcPzjnJH+WWPulSGVG8Eq4nPqQwIh8bGddgvGVHU+fctVOtAf++BpeQVaVBAVpQuWudyohPWh7qIP",
-	"k5tz6aAwSjqsx4A6krI9I2zXLM/AKsNRAgtJxDyNOtPvZT3ntN4z0RIw/jGD4nSjlL9poNcpbDkI/ZZy",
-	"DVLvNMJ7FtdNWecJ5a3kvoVV2E5Qr4qruVg9oVIUdr+ORNmdK0XISgWjd/X5Sd0hsTeS4O8IFbhxGm93",
-	"BfH9FUsDQ+Q5gYxQQrS3ED+vqxBMxUrSprdFbTo8bxs67BuxoKvzoDxRfZhLGz4WTzJi5l4Oc40C8NMu",
-	"jQ5G30pv+gizdTlr/J2kGLdO0K8xt701uf4gl1naUMhC5IrSkaUbV60g2e/Jjtz7++Sw11QlWPmfYks3",
-	"rz7nX9NX1LCo9fGGVQmIwn87xSL8vtVZE9wN/SVZY7XwMd2k8JnAt4rcr4KbCsxxtBDrO5I2IU/xnX2Q",
-	"Jt+giAOmMgV9iqxyjzGLJC3jikEwi2XSNpQjwOM/GMFtQ6B554oOf4G4uno7WG7y/kpe1rolro0bhedG",
-	"O1opCwkrG5asQQpf0rsU1wayvngLL3Sp1Gr7ay7VrgB1PwOQXNk9ZQERssLC4XQGsIG1QHFoKMazVfqD",
-	"X/AUeRpnEDb6EP/y91VQwY9d/+3uLTfQkOAf80pflU95DU+JfvV7GWaKAQw3cyvV4h4+3Gh9gA9I71q7",
-	"a4JPd8+QjA1XbpcMGleu3huBBOhuQaLGq6tSwLF6Rp5BlQgOyeYTDTWncGqoPiRczmyaWxcoqCtFI9sX",
-	"4IU3K9aqafGPESmuT04erb3TP7793sE2ZWqbrONqwqR1aSqKlbwNE2oM0XC3jA/8X7w+a5C62n06eped",
-	"IwWxWf626K+Dh9WL2HSWUb1YE8/Qh8aDv0ldbeQV2ov3rMZ0ltpIt2joE94DBzt8p4HUdBsyrM3Ndt59",
-	"q9v7esVWza1FDIrwmMqUN4Jph10/jg4kCdo/UxYesY+uWxHSbVTOriqydUq/WIKLPoXQq72mF6QFVrat",
-	"GO7WiG7N7lr3vGS5rm5gFBZtiL44YaHyWwkDRU4JO+89+p4NFk5Aw+m0vrBsnbmSS7dFyyh+LCkNi2b6",
-	"IySKmNXCHhDBt11H5UDxaUizJOys14tfbMtTWC5y3Z1KeZkdUzgmV8NwQ63M3QhktZhqI5beQBvolBKG",
-	"0arZLQy4MMekXLJ4Ck3rflW+2joJgt0s2g1CEO8x/ibm1uFZFiBnvE5C4SuaQdcFemuSyNzc1K3e82i1",
-	"gtPknxPY0ROMkQMVpn9GY+E9OT/bSpabGCFqZWtzxc+6CmBMamIWOCRltYnaarwfiwFBTKVolur6qsJt",
-	"uu+g9e+mmtdrTotQ3LO+RknUdrpfZllYsqKHvZLumG7h4eOzo6BsGYENb1lISK1w6xtxpH6Pfboq2uyJ",
-	"WGvLiZH8WK+3h3q2OWTjV+0KPlnPlB4ipzBMeGglBNm4GUdsrbiETBkOSkX9W/U7hJ2U6kNa29j2C/c6",
-	"JWD6Y7PFrb6hZgsiHyrpt779prepL7+p/lgUba1+9+tmv0Usf9/ejZ1loZ12j6Shda8qMTV+4banq/Gc",
-	"uKAdlmpyJnquoEfuZLtWJDoP+LjG9ziKowBDHOAllLu5msX0F0y/cOHJpY+0t7/OoSVpyhdxYs5/z+vo",
-	"PKtn33mLubKnFdLd5fZIO8ubjCSWcscH3AoopEdqcwjF84WNct3AroE1x27CS/rLE/aKohPU7kjRCeno",
-	"iAPcylQqloqhTJvQGTb54SOdq930N/HI1JZE+dfG+7egQePWsbHmWdlngOSe0GOQpVsSoh18aGYTbtfp",
-	"MuBEskXpGVSTPYDeH+DYhg72stgMXgEbVqMu1VqzppkQOenMcjOuTeVcVvc2LTi/x7ppo8ucR22blhci",
-	"ktb6kmo9/7DbzlY3tSrsW+6qH7S2aeIaJKc0wZtHWX2RpudVHhQ28GT/OrlSMYRqubVGh6bG7iW6cRDL",
-	"6BiWQlGnCFd00jG086qi219Tv/Uu3+VU5xRXXjKIZnkzyMZllmnw99gQqIa8/rEUvbVbWvzj6gBbfAMx",
-	"Kj4MFk7s+E1n+Ggkh/DVmte5EgSWZMRQyFuRAsV9wenq5ppNdG7Q1dzy9bBifmWyK627VFkPVXBTwW1u",
-	"RMoERM+t/IjjbjXkcnw5Wt76patuQf2Ml5euUY7+xjOu6uiVeClgawU7FkYoQ7CuAQAYEggz4/dmy72g",
-	"jOJyZRnydo20QbCTUEGIGtjm06lIWT5jgwVdNdyFqvBncMcAGNxAp4sHNikgWUKPYUSJ7QSfHtC9gUnK",
-	"sI6NO/BEGyMK4todXJ/yNlqOsO5ic9NTGqf32qynoK/3ymb5B38C6o95xCgL/6sNw5ZSgF35w0UVgPPZ",
-	"2zfLPlF9T9rxJkKHcSwHx3tmOKZjRNE58HnLuiSsXOPuNoVVMTOzffwq3qPNR78RY2KtLYAj7Xjvxjqu",
-	"rmVWbzXs0rqWVY9JBxJCGy7rN3p+RAUL6sI2oZzNQ3vdsNArUNcz2J4ZOa24YzVpySIrtK3LsNFD2qnU",
-	"Fkfd4kWWG5x4MH/gZsU7u1MsqdT1RZuqqTsML4ymcsNGj2Rd5RRlpWt6MxzSImy3QtQktpPPGb5Tm5St",
-	"M7upBLgqDhXpabbJFeHy+PctFrIoJ8a3Le/OyuQqb1d/5OrwFvjQydsGZMN1AKj7FU/aWcYXzZn9IJjr",
-	"D74wP/vPhSiwlWP1QarjBIKNzjYG+N5ogrhfwRXYq421sio0g0KKaHvCYBsjxsXq1JTcowMAJffQZTw2",
-	"fHrBIAZnE6Z0VEqtNLNlfLisCyd5XAVOjmJXVpijuIa2vqH7SFVO/vG7Z/7L01IU21aI6+sPz1IpURdQ",
-	"ZiI0lwpS+qMtDs5yMPnggxQHxZcBAnA1iadEiTlENIvmmsDwuxKJXw6nn2/D0bz98Vs213VDnap/y6NX",
-	"SYWg/mb53aJKCh5WN/VGaDwok98s/Pixuie/E4OJ1je73QZ7Qb7RdxoqmjbZP+JW7FIk+Eo7ORTPbkV9",
-	"qeCk1gcvwrCZ4KlNCj/XERl0wAikxjDsNj7p7HnoaOXDuVvXl9FoKLmoem6rhg26S4jBmBY1uluiXdp4",
-	"wcQvEJmQ/0EXQ8aHN1hX7oSZ4oDLkDflm9DDjnFdBJFu78agEQ67NCqOickFy1UmrGVjeSvUVmmUGjcS",
-	"ouLSsuiTK0xlybFPVwlcf97bAI++x8GI5H/NC9OntnnZkn1/KVYKdbxFwRC7jK817IfU/voDgEGNAFVa",
-	"CTbl6TL/Rs1VXHfHxce3rktdOaGGVDQ0hJYanBy1q38qHYnPCftES+D/GW0//HhL/8Ccgv/XYOH/PzeZ",
-	"/08m1Y3/L/pd/l/e+/D//Q89gE8D8PxniCR/8hr+8+oL1y11LVLbmnWtfeq6WN3qqtZ3YZKArznMmy2D",
-	"5RKqzAqE/4aYNmbgADAQX4cjEXtDomwDwUm9hF4TrLcf6UZQz4sf0otggjAfTbn3pDMvr/qt1OeywVKY",
-	"KeFBv9d11VsxzI10iyv/OFxDW0LHSv8aQ61vZFHZeNEhEK0P4XOl2pjJn8WiUm0As4TlEtxALQR9duLc",
-	"rPP5M1S+jnRD2T5ukpe5ty8CbUrBlALUiKmG7CZzE6Pz8QSVy+XrFyfsFRCPcCOATQT7DBMmU/zd27cv",
-	"nt5+l7xXmDDyv3rz/Al7+PDhD0wq9vb6yQl7Zow25d9+ePTNd4zK2mwBVYqUPv2hTkUfU/UAdYDkCSID",
-	"aGgUypP36r16BvH9GWVMMa0vFet/7PLhUFjbhxYFb7EMkVziMeisedF/ADlZoQh0GkR5oNPFyXvVn+WD",
-	"TA77F5QLKGGovAwyqU5Y34ps1L/wY2CVA+K5i5RJlRSNDGJqRXYrLHDVAXh2wibcTOG6G/Ghs340SDX3",
-	"LwIeIusHlQ6lFRfsjeCpf8LzPMsQ1VEErZ/Ev+eqcvuxfqkl6VHvVd2zyo89KK4T/5nGh4Hm6V8UDyGC",
-	"EqjOe6/iT2ILIa4TtqsCrJvfMCigTJgcYV2hFcvkYI/x+RJqM5D8BrdjaQwjbgXPouls+U4kY7B9JINw",
-	"2Cgr5O9YQLU7ea8uVSRpCJ37sWudmHXzWT8qtsSW74vAUwWHOiHoL6iBKWQEa3ex4kQoNpUqh6rqsU6Y",
-	"dO8VtzeW3M2Z0XpERaV/edR7yPp+5A/57IMXS5H2E+RAgl+/nfX/CsfjHQGpYeLKHwM/R7/KuCeWPeo9",
-	"OmGX9M7wUnAlDfVMMKrqKU7PnEDbOfvx2XUwAfofu7BA/XLAIVeh6JSSr4CwnzJYUXQmELZTsf6zaz7u",
-	"+ym8fgvPfPrsl2fXz2h9X4y6wHfWX0EtfnR2/l716Xr6MBVcAbhFH68kq6cCziwU9vgrYsSt8856OP3w",
-	"7FdaCRzggv1Lv2TJQH1OWOlGMJ4BWgLKANaEQOcTsF70/737CjV49zcp5t1Le8FeXb581vfrbAN2CXe0",
-	"98LL+0qhlF8mWXSy8jyV7uS9AmyaoVBYNCNToZwcSe9xdy5nfDgR3fOTXnmRRL+La847/3YZS7zFrvEA",
-	"QW+RX2cm9CwTAfpwbPgUb25EEer4N/x1BldB2f3Suej0Tmg0PROKz2TnovPw5Awm5XcZ7r9TPpOnt2en",
-	"qJG7AdTR/2lcd81fYn00O+8BjUhx5l6knYuO95Au4UFvwnMA1GmmlcXr9rzXW6J84rNZJofwjNP/oMg6",
-	"XvebjIHKSOCcwRW7ZIj/jEmPoue87onFFE9fUyX358oewcEJm2BvQphJpQXSR4I1M2IurENFgL3K0HzL",
-	"c+Q9CPeetx68nMIoDRtw+kmmn3H5M9FkhZPqGANUmpdXORSEFOPv2nkBWC8W2Os38DpmXkD2LMq3OWHQ",
-	"uxhX0yHESVJoXsqnV7f8SaatqOwESFfAvOtc/L1+ycuPnL7wT/r8+4qkPFp96adaiSPsJ0waUNoRxB92",
-	"E7dm113LhFl3WuDPZGzErRSAEl8xBsD0QjItDcY7Wkagp0HRUfeF/zfdO2SMhCP5TeORxEmu7MsS+I4a",
-	"ZnkqaHyQIgDjCZElP78bMcPVethjaeCs81/+Ry6gO4WUHVJxJ9FBLnaMYg8r/S6/t6kp/AK0qiFoo4vq",
-	"OX8lY0Gtv1QShsEVhANcUQ+4PVVR88ZrjaSBWjjlwxul55lIiRK7NmL4vJQlf4BH3vTCx3szOaq5Ael8",
-	"HFGg+cMP1DBg06Un7EXMIQU4SDy3ArqDg1mCvmRV9i7LacL6HE0zHFkyWpOKq4D9EIlEpvWNDRRFinFa",
-	"mP2FwcpMqEAwUn9XvNLeNMEFsmWVtD/REO4AaK3V/XumUlifKxrhz7Z9z8gJpxUGn2GnHUs61OdaFyrB",
-	"Z8qyp14CvhjGa4vYoc0H6EVCYbwOVwlNo1DTSH2HNPq4ncxpgOEizxgumxQvc6kK/c0uK0/yAzoJigL0",
-	"FXgtUHAHtm3K9GhVTEg8Dj7icBf/TSMz3wbxKCrJykI6WNYpH06kgmUdCADK04SrSzUYnfPew163d9bt",
-	"nV+ffXPR6130ev8fNs1sLXD0wq9zEr0yEhXyg1+nvP8sxIy2uqorCnEb8OEN+bzg0e2uuLzz1GguIXwF",
-	"+l8JleOCY8kzkG/8jZNTMN5yBc4j5CTgViIA7aRih4fURd9q4/poGIMRNZdWnLBLMKLQ686yx8G+8j+X",
-	"VnIq0/cqihUVvZp+fLCVnY5jPjap+nTICFuCAsFDyTZAT7LGaIOV2mCzXYLf+gAvaog09ZEf86KPTHjM",
-	"cXvTZKUhiEgs+hsy9p+Tus5TcIqxVG0gxsQX0jAehlAPGPA14VIG+yXagaZhC8a4nYatexLhE2+tLPwW",
-	"BqTipmdaiVdr+cjt8BzrnxZqr3Z/2uoVBVXXjxmH0BfCXELawOhcpU2LbZH4v8bw73SRwitU8/kfurwO",
-	"jNxPZ+O18QQzpVt99hc5la5lS8TvdctBCA24b17yK26q1xPbqN1T8TGUC9dq3ydXv4EK8afpX69+fRUi",
-	"bRyyD1WtmjDrjEDv4InIsoIWws4g4DgRIvC5AAMs3hleFvOMs7HAO8U7LkbPJoARPjIaE8JLRihMukEb",
-	"1kkgCXy9DA7tbSSD+JPf6KxBDP+pbv+pbo+vbndTRB+7Kl1VRjVIrOKjO/UivfZzK8oJ8TDAlpsIHtjX",
-	"nuBcuk+lbcb3v8T8X6CA9085qazGyuCHq0Fwnvyo0PUzWjJCt1eGt8LI0aI5fPKOZ8QWPZ/oTHirFPKG",
-	"QAA/nXEj4DKE8AecDqVTYZkRhL5GMCneN7vAEonQzTQveUAYV2IOimSY+3M2SqAHLiRIipRP0dUZ8sJA",
-	"uyctg65IdPX6fvc+ZFLd9PEvBsoYQgc1tOauqtffYBmCem33eoSx6Pt1kvgurA681RGuzNdG31IoU2km",
-	"lDMLeD5lphL0Dv3yY+Qk3SBKGP/1v4JLrqzqCKI15I5neoyYmPUuDh9OwkwK0ZGll47bWzB5AQGzVlZa",
-	"gI8vW96xH158lMuIFjwlWodVlyLi7pGi1dTMCutQW0YRaAMcjBWLf4GrSplOWJBoY+ljG0P7xeNOP3kt",
-	"97lZVVz6dRKIEB9xsElMuzvDlaULGxzHcKgBDh6gTvqvf726ZqfFdyHlGohAMMSDG025TgjJeGf4vSJR",
-	"vmDDiYakRmDmjhWzEnOoYGJXgU9rIICAVGIDboX4DIYqRuIGWQaIvRR+UeeyXqZphRpq9zgQgsMdEgmi",
-	"S9lv0tgI23WUjVom/Otkesiz7YM+EeXhHcd7npJEoFVj1yrNUAN1hGRGmmK80GspwjJYOWT7nChhKLYk",
-	"ujx3kwLVrylu/cJZqCWTlo39UfLyPNY6fVwU9TiTWyeAFB/iKU7PyDStiudTGOFJOYHLYvw7zDs+18a7",
-	"PoAJr5wwimcsWhTGo0lttbhJ/SUT56sh7+s0rtRjqhcfC3YKv2Di4yzj/uxPkMq0umw/CrfdmvV2O6nR",
-	"S3cuOl3/v789+/HFK/bk2ZvrF89fPLm8fga//b//+/9Ui70vOue982+7Z2fd8/Pr3nchgFut4e/wlHeS",
-	"zkiqsTAzAzjenR8GZ0N8nNLuAyRgMBwMTzv7ofI0Crt7r/jV/wj1FcWeFfvEHo7O+dnZ9qqkdjXbvBwP",
-	"lLMij1F78b1wBDAM3fwQnJ1oi9yZ8+X8djDD8lmmeSrSyoygeKymugA2tUEEd71gfoUu4lXf6+yfsntU",
-	"2X3J02Moy5f8RhxPVfpfaUiTdjgRn9TfTOuKObJQQwmFNBADKqw5yEoEAr56+/tJPMqhKpSaIf7+6dgS",
-	"5k8wLOe/nPyDn9CIJ9rAugYqbi9az/BP7MllGRD5B1+R0fPvur3zbu/sGiZD8/EfwfqiaM5Ln7HCSJ51",
-	"LjqPRue88/n3fQS1Vecj3s8yzy/VGFjDvf0u7GFmko18j3VGEuwZG/EswxSd04UjEB8aVMFQp+ulGMm0",
-	"dPWQFQdrCyPqMCv/jowunDXj8Upsb181JvDJLrWCZyKN6pSh0eGEvUApECQHIVQkVYzXVF3e17k72tru",
-	"6UFBlGqbWw2wfeKPvX7z4rfL62fs52f/b/GxfQ7sUZPq8Zv9OZTkHivemnp8C4ae1zFUY77fGYw0Y5RD",
-	"b7ylf1Xo4OxQBZCwkcycMCJ9zIygmKASFjsMoPC8rJOtvdmfRhPbKklVxdNYE9Wv/3oJzLH2q0uhx498",
-	"iOq/KXVDjbg7PDPkhwLtaQI5sHFgaYQThYtWm4wBzq2mVBEA8m+cgb/+sHUQwuihgOqkIGQcy1u474qq",
-	"VooL5hb3m6cL3G3MYBqBTIUF13w/FWPjHZY+JPz0aJRJJfqN7xSIa8t32qpvtRSh5yCMdbgcTSW7sdA2",
-	"zYs+s1tR7t3UBUS6uczNkix26b+Vz3Rru7+/5vKBJbzKtlTy02oR0lKZcqSRY027S0QAKN8GAk4PkhDa",
-	"hBmtp95WgoC3CG1HYBcR8L0j8CsKc0fcsuisnbA31F8EWT/MyJVVXA1xg6cVLKN1dVRFUtFbdUFh0K+i",
-	"ov2RNuz8UYkOCYKOSdNS0l+kYjrTTqjhovszgAg2J8LXQ/3tbMntKmuE2b6VvXXWwvh1cv6kaOWNstG/",
-	"6OEa1N2o07Dt7DPOrtLKsdWpWW7NbDJrTmdGjDI5nrjmdFMhrJRACrF/qcbAtHtBZf4JJoGgMAVRfIRN",
-	"EHTT8fEDSwc0tJX5r2iTBJJJ6T9MlN5AYGqT96qosKS99J8eCSMUILb6c56EsZghxjCVslTamxP2JEwy",
-	"tDcWsRM00eD+JUrnmgzT67AylWP95RyQ410GxZveSZIc2OMpY1rsUKz1sIxrKgRVoePlG9ojt7801uTN",
-	"4xOwqfGt0K/uhL0DznRMfGO9N1kGVE7P1VBkKIO58mfjccS8DjYLWEU2gkloCnusu0z27IM4vyOV+lal",
-	"wrA5opwcKi2wpOjU+aU7hipsyGIFy14kLFB5JbEmC1DRhR6Rhk0Ez9yEWnadRZ6AurRWC9vZu6PtPIol",
-	"6N3k/TcOmCHWHeBTaCCh9G5zjtJbgdQdpXPlUj1Xy3WmxSVh8kyEmooAP9PUgkxjf4ENSzS19tuVa5Z2",
-	"lc+roWH5SDIw5DObZ2tqoSAgUbgJoek9nPaElVtTgIIUFkg46YRpQk4EkGlA57x/WbB1Mj327gPdWohl",
-	"DBTQYWQ25TdYzKfVECnb6jPh9DpfnlSFmbUrUFwlbKLnoQy4aIKRjlkuvSeXQY9ruBrSFiTK2yrNlvET",
-	"jpXoZBqHMmkvCZCcJnMW6bjFMKMizgR0CrZkAsKEdyzxDilM1YA+AQI24RZ7oysUNFSKdcIA/ItTaCky",
-	"pCjwRG5wjdfq/3BPF1MUKtc3RUDIOjGjJCPAKIdaqoK2raCo7EBhCa6vAVhykTLiKrxgSpclrHaiZx8e",
-	"nfu3jwYKXA29k+9xWC8ag12yfpHVDn5Ra6fhJ46dkUXZ3JJaZZYvCuyFsolsylNRopZAm+VxXUc8IZlW",
-	"ogv9F41693ngXihLDAVGbanWS+dmKCqQFnBkgIY/UrYAF2P0TFsRExjSOQh4KYVah9L7es3qJ30Fc/4C",
-	"lWs5uVb1K2ewdyvShO7XQOAKBwUMv0zlaIQ4Y0dWs3q6PskSQU4EeAiUbPx1Zf4Tbk/YNQBIOU7plEC+",
-	"B9dEUtQv+18NtUkR9wsqshsqKcIEv2TbnSZ5Z8g0Xu2sIo3gMdZZeqCh1xTxfZ1BY4P46E5Y/38qPhV9",
-	"5r+G7cMEUZMEXlXmhLpAfQhNYAG0JmCMUSR6CSAMRb8fHtsP8DbQEAfCFTJNQYVF8gfoONiypEuwlIc9",
-	"FqQ8JOYjlK/GSjT8yp5il+xWpLZnDn8A3+j8z0woTkF+A8cNKdrQzLFyrLpY4bClFsQ3v++IcdiAmvN0",
-	"BdCWxwhx4BiA13eAjzwsZGVd5Vmj7j39RP/aWPyDFTtwdFINNzXZroQPhIi4llpGvBJuLO05VLxXA9X0",
-	"Eg8sk2VucMbdpEyYlAtVlaiGxEkNbu491RMV895LLtZKgb/Z15Q4QFmCd2LAALAJwW8OFviPx4wz6O8A",
-	"sy3jkCWgz2SC35K3m9e02z6Vo9Haaob9RQHr0arJmrpUsVfH2wrDt48O7a7cVxP5hWr3WndzXUGNIC50",
-	"KOiXCsTP36zVrT++MVjib9cK45Uwt8J0AUcIP1pBIu3768dI7zWwp9GFDlCYfcbZlRMz9hestDC56v81",
-	"YX0osGCc/aLHv0DreR9gDwEylrPX9O/kvepjFKgPPeoWKlGoxekn+APaBjKFJqtoUuX43q7A4aRl/fd5",
-	"r/dwCK8B/xRd/I3/BP6i/5gAR6DOUqr3qv8Lt64LgOPdF0/71C1jBJ8iWi/0aU8kBKQjeroxnwEIHEOu",
-	"sBP2roS9jR6BLd5lFHRmBCw1BMbr0mRX8L2Dowhb1UVw6+C9t7OpoT8Z1raLL7dHozJ98fAT9ou8FQXS",
-	"px6BgdhmPFx8dALh5Rt6CP0soCPYBns+kzfi8VIEl8SBKzGvg0rwY/zZMxs/yqWsFDiWWDKC0EFjDg0B",
-	"xw69jKC7a33e3ug5lccU7i/zigrwvEPCKlQSc5kyq8sKGWhJpvptcH6I+ljW3OPYavZPWbgVLJ+hKW9d",
-	"PrypoFcXGE7Q4SpD+GHLyPXa+lQUiTERKDTmN/2ZHkOKE8ECiqrQB7bcd68Shw4xBQbaTTYkNH/cr3r8",
-	"KLFjMRoJ4hHpjAMCcPRaH3BFyr/Rz3omdnBGl961TcQd71X5yS1FFfaOodS1E7yC4w5w4zQUsdxX5OEx",
-	"/nGks0zP7fLfa9sJjicTe8YiaHcREsNuv8E/ttgJ8IcS0aJJroKm72dcaI0WbrqJztJN2NR6rkomfP8F",
-	"f5RCUg1jE6sy+0ZkglvxZ7+2AvAoLNtSPmDvGpvGTiYqAtZzZYtRS8xfjvaTt5ygX6zE4ccNNsV2MoO7",
-	"Z2sNkp90diTT9PgFf35u94DmeQeSBJCeFWMY+AWGmeCqm8/gOMJvwBjlGRssCAKzBbWR6fEucYSL4JkT",
-	"AH1UI1/EBZwB77n4zC96fI2/or4dSmZGDCD+Kg58HEKl/ZP3qgBbeWBZpscM7XNYl8Imn4dSQ+DGYF4A",
-	"uFTCkBUZcsFzo51IGupRioq10GryXo2BsavAVh8syOFTzuiMzTKuRCWIgStSCUGw5QjEUtgBg4BSrQkX",
-	"/OJ3pq1AwS96fAWbsOWH3+SqJoL4o2aB2QXXMwDS+M1qCiWisXRgz8tPes6mXC1o3NBgC6448nNgMh3e",
-	"sWkmji8BxRXzQM7/Kk98RBN/tkqNveWaS7X1kr8FHLstn4tNW3/8CJEe06G9FYZn5eFFpG0xs6v1dFNh",
-	"xgKCsQH577hRJK9BT1M9V5nm6doWSKi48HLplaSchqIO9l+QqkWAKfxN6ImL1CPyCMEj4K9xELL/3/o1",
-	"WQOa0legRyB5YjWeaDJPSy29/3n+Ok9w7avJqbCOT2e2XmHVU0lve7wBbmiPcw3b0zkifmRxi0BtgPjo",
-	"AEyyZNYd6kznu9tBmw/xVHjPrNkSepKbW7QXnrx+63XKVJtFwpRwc21uioYarFocLdVybYgNvaSx2zqj",
-	"9PznRk93+Pi13uHD72TqJu26eGGV2k3vAY0q3SnLRV/Q66gB4ayVi2Sqb9dQx7yIy7PYPFBPS0t2M5Qy",
-	"ApwhgQ2CgVzw0/nThc3gb9/8YpOizhoazVaKvBE4WYk5k1A7S0+61VnurfDA3G6ZTC8I5p8WzTo9w8Bp",
-	"+LC3o4d6JkM9IhR0h2Izni4Ck5L/jvetYeLSgj8E7f/oNCgi4xxxCTyarjCpo7Uoe1LhS0qzeDFK6Gvp",
-	"Qm2kWC6I5IsCNxvfAGl3koBWEF4LSb3HUmENz+oZf6lvxZfqXPu5UfPlH6D/6dpvaeWoRlg7futb8Jtn",
-	"3FqxFSXfKg1dhSlemtA/UV9W+WMIed5L7uBgRCvxcSaNsEtfq4KjSf+uvbMf+A+jh8PuN/yb77rfifOz",
-	"7g/po2G3N/h+9HD0KAVctEAIjoHgTtIBWt2CWMvbDBZInBy7fPLy2S6l6q+5ta2WhcJGegsH8WWPlLto",
-	"zGqGll9pY55n9sJBysIuV2RiKMX/EgLVmXCWYbSd1QWFsebwxwO4Be+m8BJgAToXZ99+v1lWtk6E+Klc",
-	"2pvjVVxGE/Z65QBspHs+bsTgDuTa9uL0dC4GJ0Nu3BIg0+kJUXifwoP/m9Lj8Yed0KlgDxDUsF2wQ46n",
-	"AM4tBTSBtWu/KyWqO4VDuc0dc/rJ/3dtxek74gmjTKWhyoUiWaBrmzywaLLtM+z16t2Cy72TbpIaPq/s",
-	"XRsmAJQENZoAb2feDDnvBVzKiyUW0dWS+noD4CVW2PPB3m2OTZQl0lDhCtixTVGVmREj+bFzUOXvMd3A",
-	"YjVava1fY70XELAXZcWwb9TxcHz/z1A/7BYoIwWICDpz1NUFf4qy5o+ZNoEqOIKgT+CFZosScL4u6Tvc",
-	"CNdz39f8dgIT3qTe3blrBJ2j3UohEBDTF4dO6YPvpm16IowA3P4mUX0J/dsYQzC5ikF5+diyoVeFKoBK",
-	"lZk5b1CsxCOC613IuEY2yYgom9p7sQe2pr/Xz1aK9DGDCDMcBajWxaj6UKtRJoe158CZxZfqxcPk/jhu",
-	"/Jtc1W5hW7WhJld2PSdMwa28GiHDxkibZ67ANYEYff0d/sYP9eWVzbzJVauXKHKHwvFvF9XCb+XpJ5Or",
-	"zxt4TK0Ts3JbCcmm2LwS9w74a5mE7iyCv6oL4r/JVYv3IiTLWt7/VsFsgA62XGwxs21u/SlygElaglop",
-	"+K0ALcJscQRTlOa4tzZqm6deLm9gBRXgra1ZHjh6+JBKQcZap/C+1HMN6Ut/T9EVJ12JRm4ARK8gm2VX",
-	"GP/DXuwSvK0m6oIkZ1+/1D0pd6o19n/YDTJxix0ptomo4ErQ3vbEEiTt9JP/z+dTMq0a7SZvC19QHmqo",
-	"C7QTzJYQ3Cawy2VeRBE/N4D1zbk9YZfMCP9K3m6CXAkBNakIFCBXqVY1EYFLGOvKiVnb8rXNB2EebdlO",
-	"/uGXwcz9gioMcU7HoYxCyQFS15mBSkJKbCFNt5f/kd65Fnkr56BB+jM93ggS7o/mFE17KAegdivABl7K",
-	"+RXESQj800CwJ2a/6PGXI9Ar0ZhfvGGpcmCodBpZvahOsJFGdoRF5DWVIL2k5DuVyn37qBOVvfTqy17q",
-	"hsgAYLl2iLNepTzum82lNW1eJ1R42qoh+4selxWjHGyH5Aj4HfscIQfpwLUIfpz9hx48sBCd92ddCVPw",
-	"Bf7rWyUd+/eXv+Alg2IX9TXhTXLW68G3bQUAtjBUuBHs75i1/B2q1oJVrXNHXpEtYLoe9R7V2s7+NFwf",
-	"kNts665pSUz9q74BEK72uMVgv2n5C0E9vmhSvrpRCLF3irNbnuXihD0DjJMSTwiKMaBiO8RviPlmqTpk",
-	"XGujVKkdSCK/6JYUnGOr+ukVhPEDVBidUiQ29vfkWCi/hLTYvNWmahr99BP+4/OpEbeCZ80W73NoYNFs",
-	"mlukroNwtmaEuxVXF6GrRS232lHLreVzMm2BT/US5S7YOgh2xKxwBUMr8QHVBPv8THG7WlRKOEAT6dIR",
-	"/Sx4HZHSC7Ule1cTPQ+HvSTTPqbIgfz4P3t11s1nm7GqT4PEhFtzJDNc4NqOK296+k+A0gyVO998y17K",
-	"vyWB2MAA0IcXqSzzQgYJYS9R2lH/J4SX8TmOErJEspNGFXPYogXRA2Gm0kI4YlUW3xnpBOFmPJeHpP72",
-	"NUsvB1ZnuRPwUt7WMQlzWidMjjD/BExbzZAxBCi0JX7QD99uYl5Iam2dwHEPFYM8y0Lpnx8dg/s4963p",
-	"dWI6iG++2WIar8ttBCjkoeNZwr599MgvFJhdBOpTN/wUq9PK4WfcOWH8J//X33vd737/9PDzf+8cQEOh",
-	"h07Ud24UXsJAKg5zqqn53uQW12Tx3yGN/lFAv2aLcKKkctobNHgiWsgG1GqMU7jv1gRrBDNinGfcNOsP",
-	"buOy4geW5dZfQQJ7MuFGQ1YN1n+FVTFdf+D7YCJBjCoSMK5SSPcOuBXfPsLQdWCPWr7MeHqX+uOQKi1Q",
-	"FRed01tuTjM9PuWz2UmmxzuwgZcv+to/6+CQzoHHZjVt78XjyEfCO1to5d/ZodixW3SpWZR2qegUjfo9",
-	"G3ogy2/Yu7gAj9iueBf9hrWcXtCflNQJbMqd6IbWhZ1Ldr60PsBKPAbFJAkeZdwk3IaHUz0UTg5vyB1u",
-	"9nCwhgg8XMOc1+jKmwnakH080ybKEAUQ6ACIDnW74BJrNKgf9gJnKXnN0J+sRAGu7ibivYJiiQjttf/j",
-	"s2vm77ThpH/Cfp0JhdQ/KRtm2sK/jQjVROBmJZgHm/AZFA37m0e4uRCKTN+69mWsdXnjR7mGpfmi7x6q",
-	"cB1pIKDxU9XGn8hHD8+3vn6id70fMNZ4sRvOHkppUhSDZwum9PwoiTZ8NMjlkiAe3WrTw7xAwa4/bM8k",
-	"VPeU5EFYZBm+CIjMJM4JeXWTkqWLbqoZvmmgNgnfjtjvANvQEvwffBh1UclHjvGs8HhvzBVkBE+L2fjz",
-	"BtteYrMDlaP/AWMaXj4tZoWZ09hXSGQI/mhCPAMT2PjFiTCC8A9KxG7Mm2TcuqJY0LvVxtJw3qGNXpK7",
-	"gOaMT0F4fJ5hv1ZA6KNXq0kjzmbZonjHzgGHM9pv4AccSSULzjk9RWLkJbLfz0XVepXQtST69foC3HAs",
-	"w4Zkp8mVKM7plhG+YnJ3nUGkgd9gqLfuxD8rxR94QVDEOsci20tICLDxFcF3y92x4dw4w5VFwo8tmYX9",
-	"r6b8Y3cqB52Ls29rz/7pzIhbKeZb1MlCc261CTKkJZDwcpRbnkHHsV+iBamLacKMhlgCAEsQ3I5QUQoE",
-	"o4vhO0THBqWZRFbbEGN8jXPf/3R8/bJ5WV01wMeWx2gjv+IEwVzsS6n2cSyUWqLMQwlepczbQT7X0OcJ",
-	"ZXS24a4Cw3Bc4N3jxXMrvasPkqhvhDphRSktQt5or7T99e1Mbr1uj/i7UVlL6J9fIssJh8A/5YF9r7wV",
-	"QAMATkHxR1AYU0EkBQUDa/UUwTcRxr9sL/ZfLjuH8SOBh1qntVA3z/wqveTDiVSipaNAT4eR7toui8fO",
-	"vP6t0dTF3/aVfzHMDbC6/f33KmCZ0RnjbIpzQJbeJY/I/7hsgM3yQSaHnaosFxfpZpL30O9CtKZF/R/e",
-	"1+RtCK7yGdDH1Wf4nsUj7u4+fGFM0tHbtJoGvMyyuP9jA590vZ5DLumGzT/95Hd2bS9a0YDv9/1R74ey",
-	"uJ/AwL0s5BYJvGQmmNVTgZZK3oRTh51qzyrm3K4i0ZRva52UgPKYS9igdssLZx0RJ54oDALHRypAG4Aj",
-	"FJAWCHqyvo65naVt5QC1WrC8zz4V5Ov5Okt0oNMFc3M5FMv+E2JXeXfLakCOIzexXwsfe7SdOv5FG03t",
-	"HoAbo9Gv+G39XXsUOSG6caBUhOzuoSd8va49jcy7Ljjrdj3MK9UEG3RFgNGfim8Amk+otJFqphzpVxyo",
-	"VTX7DIs2j3ByIfChNMI1R+t1qJItSPmiZ14UOTebFMRpQqXRT94IN1KkTImPLuomwKiqm2hvriGUfMat",
-	"O2GPeo9KKJpIBjA44zWFQqU+4fhDPWNfi9u3I2xIZQ/8wMQ6aaEEFRbP78m/LOEC+M3xa/YBWgs7573z",
-	"77q9s27v/BrACwi/QGn3AQtgw0fOu72zykegsadz0bnlmUz9z/kAyvwvVodMOrBXa4EW5ly5Qof9nnSG",
-	"E29TKeDYTJXt9s46SSeVRgydhpkH/AM+nIrube/8hM/kSSacFWpoFjMHIAjlFxL/lM5Fx4yG52cPv8Wf",
-	"P2AB1QcrCnw3/K25hVdX9ix+kYtvHtL3vHHl/47J5E7SEXzw4UYsPgDwQ/QzPJlyWGLKZQaI2vZ/VpfH",
-	"aO2t/s4OvGQrgtga7Sc2stedmVgES5pGCNuM9S6aofZev+IQX7Ca8bERwjKnq8cbym/N1J6wd2UFbdEM",
-	"FBQEtDYypedYBwBlNbjBDyzV8fkPAwxtpF1CVUnReojfQU59i72ti1rz4cg6Ys+wbnx+/FE5wgFqkt/9",
-	"hbYtrPt/6sZ/6sa70I1oFcXSholxriIj5C+XT14++2trluomlACq/YUk1gTCjt4mrLOW/ItnXCqvNAe1",
-	"LHnQDX/HJuyL0tg7hiF7bRZ0JczLSyOBPO1xdmgt982VM97xNJiVdLmBxZ7zBeOZvBFFRAGdC2mjyA2h",
-	"mnM20dZRVnVToGFP+pMjWahLLCj+cahzPoB+2jEVuPxad8J+E/MQrrqfh8UtfvUDlIn80EwASRQCpc68",
-	"bQLGi3d/mmGmqkGLw3f9OLQ3bWz4kQ2Fr1NEMQl3PDHdTrEZPdBuTzjOBsgOfOK9KaiAvPkFIVhe6xsR",
-	"VAFsLRTZVCCI9t7fZC3scYlgidFSYBDEcAnVTofSab8ITXCVsKV77+idAlZ+d94r0RZfyfHEZQs2MHru",
-	"vTtsAd2+Os2/9p8Lr9LQTm/Gq4QstfcI9NjsBkEJy3o3EJSYSsdCUWzqpffbtmShEXOyWZe2DDvZ/lm8",
-	"V+BJWMMHFndunztuV4LnJSrlMvUeczQhlIJMk/VkRQk0EU+FPWF9I6xwfTYVnDCDIY0LvZqBmASIb9ll",
-	"AZKIt8LZN0WFshc7GxU3I4tyJm/rMG6w8P/ZbX3mv4Y3BO4caZeJF+uK46v30tZ4lsnacQlCphk+MyDM",
-	"7DLen4rnecWMWFu20Fw6vFq6AFJ0ilUuu5wl/42lU/RKpwIW/PBDxB3U4diaY9RwHF7BG+yuLb9mKXkX",
-	"Nx44jUuWgNrYUMG0qk5H2oy1c0J118tCqGFKYjjKNU7C8/DcfTfoCytUqrxPu4gFcABKiIKAZzpYeDtn",
-	"SJw/S2zQGkz+6c7bL9WtdAju1rj1140kDfPg78AFOK2XhBfREC1uUDlMq7sTvU3QV1DAApVdCxGbnnwI",
-	"TPh2N7cu1LRCF31oHCHKAmh2mmtzY8GCRPov69USS/nCPgYEdm4yKfBrIfVGhAfe+sR0WmjRj/gPGjzD",
-	"8n03mRzXcU3sFN4i1PFgdY+XGqkY93M9AQ+HfKUOSKHo8pR3z4KxgN5raS28SMV0pp1Qw0X3Z7Fo7Eyn",
-	"9sA17fKHOKG0lOilraQ84GUgkZJ0nOAQpYA+iu4/eGf7cEW55vfTM/WLVDcFLHNrHhy8JRY5+hO09cGp",
-	"116n/mMztwl2GY4DPh7jJXIMTRmEn0IHJVgfYM7ANKGRsKafBwatnJFWRAtw+i86//j2X433xEu0MwgV",
-	"eHd0ro2f0FAbI4aOTbSxgg0AMmHR2UPy8M3uvCq8NmRwJccKusA6CakFGPhKuO4TrW9kA6e3FRYRiX9y",
-	"buYdk5OK0lix2Y5dZv5ET6FldLDwelnGQlJIeu4mm4vMYzH/JNO1kYcXzqJ2x2s5aGDIbyo9Z1o1xR3W",
-	"afo9MaPaCyggsVW8quBt7KNEbsRiHWBXFA0HurcAYDPzrotyCSR9Zkb6iSVRKRrC/gQ2NCBXUwGYABuZ",
-	"navtEfTmy89+Ti0aSz+LRatW0ksO0US/tFGVH8Di8EykLAdw9CWLddsIkH/qqdFuLSHEJRvoHFLmhB9J",
-	"vacX4D5TLhmLP/vegu772fVO2EvcLuv0bCYgd8cV8uM+Jm8c4ZzweGHVUsLS3IR6ZagxqcnBw3xpX9fa",
-	"UdgmECP7I/KgN6tCxRMRA1odsLy8i4DRxYLzD5uVOHC+NfLC6opKFCqf+p3I9BBwpW5BBn6/Wx6Tn8UC",
-	"FkvWQyC/NnoM9+QREnKCZ+GYciXmpViWS75DKLkRg2sq1vpW3mBMqFPZ25BLdbFvX2DGcDSiI1NbPvBS",
-	"dFrllmk1ce8VQ7jjq2+/gHdP9fo7cyW8NRWn4Y9rFj4TtyJDZlCmodQLoxtjw5Wz/gyV1PpJocIAcchf",
-	"qdpAWXWYsAZGjbG8Bd4YLG70Tph/AWh7FVAaIj6Gah0qHeEOOuzhM+KjrAuoPMPvXOIrbdAfFFY9fXX5",
-	"8lkSx37hN0ybKJ54+uJp1RMLX6bm7zqdgSu1LX4Z+GMRdNdfaIT/iib2X+WE/nr6d979z173h+7v/89/",
-	"79yt4sHlfRb2p0WJXxSCkeqyVghAF0ha9pX3Lrkf20dzSFK5YqDJAO9EpAG/b8YNtabVGyq/zkkq34Rx",
-	"W98gGqlV+6UA0KNYO6LnwAJZzDb6I1+DE964WU3hHiTfwKWHpmHu1x0he6BubMplxuSI7oeIu/JG6bl6",
-	"zOZiMNH6JkQM/X3fx7FPYNZ9/1ggWdD6hF3am6C7yr5/sIWWsStYqAw561UjN+z5Emxlwka5N6lgUOZ0",
-	"TB+wREa0vK5LupETxPsOqhHjFBXJOMQJVxoqi15gMhlmOhHDm1BWGeqBK2pya++6MstdQjstHaGmRAXJ",
-	"+c2RUHDsDUUhy9MTLrJddVzuJkI5/+rarEEPePP8Cfv2/OH3F+zqp8vuWcKs/MhSOZYOOMGlcYuQgg34",
-	"UWUklDAQwHksQJe9T4cf4Wyo05pQ0N/EWKrLeIItde1XxoBR71yIlmbQIlcOlHmU0M0AJIRV2sUEGJ/N",
-	"thClDRb6kmwVcZZmGBV0EUZ86OeAhiIkZowYalDqQ0zLIVgRdByui7ZrNZJmuixAXxCn2nN40yc6vfN4",
-	"NI58mab1RtnxGASfaH8POFErY2ywgJsN931YhYvYUoGhtDQbZ6+5tTdigRg8KzOwCXRqTblaLEkZiFcm",
-	"RiV5f1SPHqLZnIS1IWFLU2szhwpDtFuIORHMHzKiCBoVL7XfRm0Mt74L2C8Fq9VYE4hYvD8nLIA/BMur",
-	"+DzANBIUewH2PuG3oj7jgLFaXMmvIE77BpLX4GAv78oRdLZUA/1xG0/nrNcjs9peBJpaW0FwFCkg688r",
-	"VdkJC+5UZLYE2A5pmFBpwngmjIO8qrYCW3Aqld1ujc3rTzK0ZofzC4jY7JImC92KNsBapnxha2M/L2AZ",
-	"Ws2t+wFadbaG/lo0KgZmWa1Hr5Q3UDcT1BXs0L/xIoXKKgAKtA+CVHhHvPB8rkssQxmV9gHoNDrGNeVI",
-	"L7m5KTdiT/dDpvByvbPvf+jxb9IuH/7wbfe77x4NuoPhUHQHD3vnvR9+4N/3vvmuA8eYpzs2O8AU/Vzv",
-	"2mhsV4b8G8HpDfvJLdSOQUyFowcJq7WLBFWVTfXzjQkjSriV4fsFUvqWcZ4T1ue3XGZ8kIl+gJPEC5vc",
-	"fWpahnxJfbfYq8pkWty26kB3FW/xx05nqT+ogwWsyTGO/htEJbGARTqcaC8oWDMDPDxwyLFCO8tg0BP2",
-	"Cqt7ovlUI9OkyGt7u1b3aO+mcJgq3PCh43a1RiAURsd1oCfYKNlJ4t9BZ4FUkMiYygLcc/v6lMqL3QOg",
-	"zd3I5JOJ9scW91tDDvcAkazqkhnZ+S16mOxXuOEg+odqBfhJpkB8ifg3qka3XKYpOSEthS/o6Zdp+od1",
-	"Iy/TlAgY4VVLC7Dq0U35Pi5kEJ1T2BpC/K2XoXckuv4r/r99xW/l2I99MjQi9TPhmT3B5qN+CDgvYVaT",
-	"IUQh4JG8FWwqVe7qOhQgGhWLT0sKgIb4t7ACraEG2hvqLVJiHrbzCH5LWbDVQLv0zN9CWG5AlPxYy4Rb",
-	"lGXs8vUL7KApOkdzKwyaruhp4ef9ckuViwJG1b+IrMG5egLh/9dhYu2dff94HGxvHh3wTfcpBXtg6f0T",
-	"yqhgtz4Pf2+rQCy6UwBZ19Euzcrl3lELhCugOwxV+w1lMFkWVwQTVPO1N182RSTJWnpDIz2hOv4WSdni",
-	"gVoNKHshqF6iRzjUxd+a9uIJphQgAiRU0KJAg2TlGHCNpYKEFzBQEOc6Htx+MXafcdJK0iX+8JPsWoA+",
-	"PmHv8JxXQi3FbeSFLaR2hdL5eFLXVyNmb2ed9sil384OO/mHC8FrA0EpwhNBQkW5R5SQtiTcyQffxGPh",
-	"jnYNR9v4h7mFC4NKAxz4MbYQL9HmnXslhHcIQ4c5gI/Bebsouo9DrwNdyHgJY5XgVi0Wv87VNTXD/rPB",
-	"IrS9S/Uh5d5B+qFXEm/zmYOyJDvUMCIyEm3rtoZ1vp+mimjotPW+eFUaiEGD0B22y/FQOhVdJ6azDBHZ",
-	"toQ3r88vvdKpuC6e9dX3A8av0zpyOfAHuGjxdmvyq+7jLkjlAEOOHbnI9rYGhDxekZZRyJG6pxUg8n2W",
-	"eg0QOVX5RzibkL3duKQQ4m1lPds5AneBPb7f1tT615cFSw/Q/4BNxumgBWb/sDkFLxTSe5TEPQ1B32Pt",
-	"2vGN73hu9xK2LYe/RyDyIyjTbdrk6TIMiaC+1cZRtgdCOnNpV4hAAIA06pfBurPQUzQzeiptHU9BuF/t",
-	"NiYk4E8+Zhz8BwtohpDYNDpHAPRa8kxtXD1BZ+CJDr0j9GMX/vv7fhAeX+Bdfyd3/PZKrT7Ys8xoBAZg",
-	"ElU1Yi4bO8NNrgg2IBDhNDkor7DWaVddtifk1/Z7cj+GPMCdBAqrFi35yzTdjpZoCzAr+No+FDVoAcbl",
-	"LNx4bbrBDvwqWGhCbdJua1wNAa4z/RzQAUqI7riFNyNuhXLaLKr9XVAJFjGDWi7TRoPwizUEWzUAt96g",
-	"jWQztTwzWHCVCsjIIXTVHLhQy6gOWwh3waDpFOK0Dhq94vZMrcQJuyJz/73CvsyoqouNNQIiISiHNIwW",
-	"xj5eBeofBVI7BQDQNN86mjgyOb9EU/OeTMxG05L+cCzoQdgfaMKBIiNyKGTk9O1nWwawQT6DGGdzaBKw",
-	"1niF5BCkDr6WlgYA9CUOwNeBv9TS0vq/fKmCRNO7D2Fqr1DZ5NRghLSTkJOKtvIw2Uml5YNsjew8+ygt",
-	"aLL4ar8RYubNQlWLS/AUn/nnvIWunJ4x70r6NdMqHH8g+ZWWbm8m3YHbZoC3udk+g7oAYO32nzyJACwD",
-	"727ERj32Tq91HP+1uqFvFTzlz7mhv0BZFCyASKEp2v/T7y7GB7yOr5i9Yy7VQeFAb4OkdfsV921Ugf3c",
-	"REwZmYmp4GkmGwiu/FI9NTjDL3MjcXat1o969VWwAQPgzUD4DYXqTlxgBPyYT4Q6zNMOVb7SBqSQKqc9",
-	"IvZR6Cfqf6X222rHbby7jxE/BPp1Q6xKWqZvhUnzADUAfce1QD7HOc/t3OIwuSvHzb1Yhe3K38/+5vQ3",
-	"eEVlAEEIbVhBNFiSEEKTD9C6HHZrCLX+rveKx6+j0Zm/wpQI3iZptSIyVGg+W3kPOEpuIlStzD1Tf16r",
-	"AC+Rgy+Mxo1dD3Ud9Ted93pwldyImWsODzdBRx8RWvwLjNzCW7ePFhG3kaFMJM29SzuLwkgbkoEmMgi7",
-	"EqVDEOZ8FrCFgEAN/jIygmpnIrsjYMkWLaRGJEiQPNQmFVg2WHCmUxGZ0/lwUudSPocJf7FqoQLn25pg",
-	"VCKMBNAhIdaP0EIQECI8X6j2ResBwqt7BiSbBGgqnJHDZmXyUnCbG4QZjrxS2lQ1ZnZhnQAYJCQlgzjx",
-	"mtT1SxqwPW1DIzw3errDx6/1Dh9+J1M3aVcSwzq1qpxIAmHPvC0JgHaHaaSZ0bfSru2FC8nQE3apGHfO",
-	"G+JkpWO2E+z1oH8gFUoofQ1BcK/FX5fj/okusuKt281D4h6B7znFKGfQ9yRBIDxXVz/tc7c1OVNQrmoB",
-	"cwHHDx1NYy28n0PACyIbYXWzzh3rWzvpJ3HyEq8q7m8jxm2ZWfGSThyy/gUCxpKYY3C0pogjLPVBl1dy",
-	"3wnS4jV2cLnOjz96nawSZMyxAvENIrpr1hQrrLdReKefEFP0c6Pme+Z1mddvS7UdCfzTi2Q1B1i8AgFg",
-	"1d6q5Zq2KZSv4NXuSJu1mjUMN060BWJmj3XrFUKwOyPRBev7qSzRqEQHVswqYANokfeLsftlhUf8jl4v",
-	"Fq8JuFYD1Kw4QJYVjYjQ9tTEqPKlidkXRb0SydWehCsVcaImpPV+HR9DTnggFpCProZydIaQtVxVYWWk",
-	"Y1MBkNXZgjCBIbFNfhtnQz1bYKK5+kCpvJlY1w4GU22/ugPDGh8rNREEw4E2x8lxkJ6m2GeDeRyMg0Ho",
-	"FcKx3PEBtwKcYiOs0+bQKJ0RiB24LkrnTG6JawChX6gZCG4F74TRuZcWe4Jw1vbGBhYS+A2UMwT7Bv9c",
-	"z6D0Bqb0z6zvHWZ9c6NYqueqtcyvtZN1CURshgUM9qjxDIJC+JX0MZA7maDl/PRECnPUqq7ZrAz0oM3V",
-	"omYogjZH2AmcdrUxMjRKGnnLHbZZFZU4D2ww0g7bH2LVXL9DoJMQ+4lqzxGASKUUngdYXqCYDmgzTmZQ",
-	"lbTRvXkjbvUNNmvUN5390YP2uABReUw1iX+YL3tdPLXa+hcqzAJ7hB6NoA53iQDSiFuNKwYUE0KltaUY",
-	"SCZw+B7u6KR+5QW1oW4rnA2suwNMlxA+wOpXImg9btntaa6gWGxdOoeA4KyeCujm3mSRYGqOQxg5n0V9",
-	"/VB0yDP/XqgaCnhvnuqZswmb5QY4Jg0zAgFA1nG4vcW5R+UmX6TeWJlmq9Gy1eIbPOMmVwVIYLlvBZD1",
-	"DXh02sA/omaQw+4Vki4ArDyFTV7vVAR87ojqyggC6IYXCME3qgdLInIMqKR9++YX69VaKu0sD0brQBBM",
-	"EbWvgKFa2DoXSEoXlB0sVrEskA2HQzhtKFL0L1WueatKbztS0P0FNXqN1kxNr+0gFsarBLKhnqhWMI8o",
-	"hKBh1vs76NnijttKBmxUcmgMdZ5BZQ3ywWJpjbRgEgFjSGxLY4ClrjPPjMW9Cs+jJgZ/LFIqxP7wnf+J",
-	"lzlHEzKQ9yIC4WpZj0+DeSCTqzglfauzPKSroYDLS4PMRKk5AJI9YCqixCSkc+girw1iwISektL6pxLZ",
-	"ymQqdHwkRRh8WKfMA7jtgQI1Gxtv/zWKENBRjMtb2AuSVBTX4lIJc8JeacDUlEO6YqzjBnxdbxeNi0NR",
-	"zB+S8/kM4k5A3OYtrJoKWpzbkWNi50e1rGmOjVwP8PaRGoJ+2aPoIQKQitUzjjZYxP24lfDjA787meB7",
-	"mEPBje8Cp/gaSJcIXC3ApFUw1C6DrTwtKEMzqW7qtIkVbm/ItAj0ZIXe83iMnmF6MNd7wl1q4Me8guq5",
-	"IvpCaRCtRBcSZLAou1JlzrJ8LNX2WCXLHdhy6v8YjPfi1eBe8bs1rTcvoDCBhv7qoU3wRVpveKatWoZG",
-	"t0Js5NxbQaqhZ+3T4Vq2RVtiurKgByz1vpYmRm6FXdP3isv2VXS+rsKezArh3YqNc03bK5wgzHOncixC",
-	"2DI+TQ8ggEkLgDTMwO5Sj25/9HU99km5C+yTbfdnLf510QULuaLaVljcDb7wprW3ovr497RfC3ZyjK1p",
-	"ofIFZnUP3ac48D1Cm+x4imMFiuGgHUC+iO+ihtjCCJ5WCS2aCvlwyK//wsQ3af/GpBXb58qk754gZF7N",
-	"zt/v3YmT+Fovz1KSD709Q+s4LG3mRdeWyC0lk7Vf6GFujDdNZ3ImIJd0K4ythaXC2rEjL/DRj8+dXKPb",
-	"7lT1uNzZfXqMXWqllNRP6z5uVBz5Pq/UHc92s2Y9HRiuhpMuPmZzT5fj48Dpatkgl5krOvEYPupxUdhF",
-	"QOZKK5FQPyksSXgLCn6Fwmpp2ZSbmyYosb/B06/5+KAS+zoYMZz3TtzRW0DNtiR80TK0SVeHGgTGwqgU",
-	"bCrAC3Nk6oUQhRWZGDo+yIrdjEQyav3a897HWds1cdZqz7NZbnkuIsEjwAyFXjMJDURKpBBUw9gKZUpD",
-	"ODYEAfFM5RjWDwgGkkK69GFK2COvCRiYkAJKiJ6Fp6lI2UCMNJ6J8mb0U/YqJGSUuKJ00pAbI0NPDJZG",
-	"BvvGX7H1/fZvBE+f0Grdg6bmaSr9n3j22viJOelFf8QzKxK/3cWvsHS2iVomgzeLTttZ79H333z37aYT",
-	"F5/dv+MIJcofESTf8S1Bm+H3paEG+DgYIHyBiW3OaESU9ZD0luqAi8P/aso/dqdy0Lk49z/5I2BXu/qW",
-	"z21q+MhtpKh8Meq+5G44wbISzJMILPP2nlxUFg6XCP6XCWPq6ELRAn4KA7eaQBvBnO/YvJd2yE0a+VgP",
-	"LPJC+vctdpdUy9YBmdrbHpYQVRmHkj644CGsbSciDRY9uQCwdf4+AJpQvggfLLuiOE4yYf2wuX2/kz3s",
-	"H6CzBr/ig3r6px+FO2xfW014wszqj3eFDubZNR83kDAUB2HOKZLfKuHL9XGlqNYNAesYpUOOQiU43HdM",
-	"OmalohxckAmvqKJlQKLEx2UhEgI/hg6TISR2/aw/kO9SyltVq3BCwsNXLO/cwsghISBPKXyggRvhde7u",
-	"WsPsmb0bcCs+0FHtXDxM4q9iy5GfNfCDdOZi4EWODLiLT8Ewxt8bYXVugOrv0+fPn3//vHWaD5bqHhy0",
-	"YxxJFxo+7vhs+nNzXDW/5pounrTO86OOaKINnfsLGY9Ixq0jnAAStGB71+NBvS7n/QXGe2hyv9GRadO5",
-	"agqSHScA9BvPZModdhxzfy9n4oJKC2Y4p6hSjcqKwRfKFSnTcmYFjUxjHO91fqSNbSFERPO6jxgRDd1u",
-	"kKhQFsV+8dBosa1IbY4QhWefzowYZXI82dAvNpyI4Q0wAEJZG8QboxqthMjlw4zB7Cf7oDAyoRQZPkcx",
-	"CKq9pCJhvxQW66Hgdn+MbjwGqI3WU3TEtb4pJTwA16ta2MHX4d2OYGjuSzJUYu12Ljr/4BHO/dD4G6iL",
-	"93GstA+8yZPiAfCJ35NOMO79d/2vLjq3ZydnJ73O9rf+Fc727qOyQTprTtu7ELIc6VylR+HhFcOb4HhH",
-	"BYggs6nhc2iMhCLhqRAEX4RlniE4tYMPvqXXXZxUEpj15YnOLGCS1PyjtIucvIWA04YXxY2o0H7GZ3mQ",
-	"u6g+nlpDuGITnZui/zu3BBJYxriMcEb6cx6qcaHRDR5yEbQBgrIQsOicEK79JgIitvdK0YwPXQOKWNFW",
-	"XNUmCoEgqV8gnMafXS+c3VFBcuA+q7gFv1C72ya41NadgTe5KtUJ3InVCzHB+76qfwCHc652UC/NWCON",
-	"GuaWjMw1KkYWFa1RLN7y21IzYkV8gpgkgwX+1+uJkRQZgH7BP1aPbzBx/2l4Ng9NVlJrtmfYg9iWCwqf",
-	"drmCF3fsOy7WSJuAvgr/tMJc8JhyWHxhIXoZolMJYPH6/18E2EGN7WeyqWqo6jz+uUDAqu/eer1RGX5u",
-	"APs6rNRoVcBOP9G/Pm8RJikilJFDghUzZS4yCCPm+ezaWMlvhRt3WMp7xt2kNBxK53BNylsqOc2ncbpN",
-	"KifGcEP8ESIxv5aBl4SQjbxxCVrgTsTpNJWjUTNCE4bd0hStZLKvvRGNMZpk6ZZMykKMQtvxKWJnQluU",
-	"dYjejjgtdVQKo9EXLnZJLXUcgA1RbNTN9WP/xqHUBHLz0AM80kY0EcnR+nS+KPn3+9EuAKeXP2EsGwg3",
-	"F0L5xSvU692cAMIMWEcJwocuW5TnM1mnYqUrlKp3XqGN3DqZZYyPjRDlV2mOD2z45tp6/zc4yy//cOyN",
-	"m/FVBj65ApyMIvcQQp96i9TIPs4PyUejxn4lsLEdWNbrDcUresSXmAHBubVqv72CAqxqLQqQ14dVOTRW",
-	"TU86/YT/2IFP2tXlZYwA/ej0mipxXLZWLX4c4t6Kyjlt0PaV5A30xnAwEsaZyTNg+xwL5RcUr+jZUmgR",
-	"akqg/AdCjDdiBuhSv/k3Ap/OP60SUuRpQ0v069zdxzYdP7CAQ9xDWAEHblmpC7ezrK3RBSWbcpPCBiNo",
-	"mSClqp2wlcWFMqiCQblevV9HBM5fnoIPs2ufdmIm9CwTsHaA9lqTIwnr602y49YMF/t++in8c+098MIR",
-	"ft0o94YijEc8V2GWVU4zSD9QOS4A4jVdDQdTrtdbiq587FYV698+2qZEve4aQfDFY94k0dx33fI1DGbD",
-	"iZbDwJEvHRvJLLNM1ncdfVW7cvzT32o85aDtrbUatjmddff9l77Lx7cNwhvfg3XQumwB5E/JZ3uQHqle",
-	"HVh9KtW4C/CL2/Uaz4wYyY9FKAJbjqGMhWVajYVhQhmdBXBWi3lqHAAADa3IbglHikATlQZjdwO9iFTj",
-	"a5zmH6E/ufpOd9GpXIxIm3EYripoPMBVhe32loFaFJvOoNgo9bt/CcGFKDsA30qgLimJGpbheYAVpRUm",
-	"p+hhTRUMK4u4h1zcDeFHmCDO+66LABqmkbYI7EoNnLxG7A7HcK1RXKefUCttsnVJVJUu+D0gb6D0nGHb",
-	"DeJilcYUfCETKbL2hjpgbkQTjPMWQrlqwiFsEmJIh1h+wIouimE6Nw+nP3w8n/0jxPGrlzMuwNqreQZQ",
-	"Vf6r/+vvve4PvPufv3/6/vN/7+xpIeMLp8cDgN5bXGLp+Ecu8uaa7l9H1IxbejQLnQfMBuyjYP2J9BfT",
-	"op+UHB2YOwd8qjj1egHp8qg6HIZPE0Z4dl6/vVdAKYq6buJFbeREQVg990KlM2ApTJFg+OS9qr0J/w1e",
-	"bUWe6pI6cd1Ug3X2qFfTSlj/NIVweoc+hpa1rnBooHUmuNoykv+F3eawLy0HFjSSDCcBXVWbkPjLTeUq",
-	"b7YEVzoigJxrbV4f24emwlpv/EnLnPjoLlj/0/uOk8Mb4d53Ltj//d//53M/gT44b5uaqVQ8YzyzmvWH",
-	"yOrRT1jfuUUf297mUqV63md/6Q91Zv3fjJ7b/l9RAWMygkn7XvlxoO/4Pd2SfW8H+99SHXQx/Am79BOY",
-	"U5+gAhA7YdlAKm4W4Q0A+zhW4uyymPADtEghX7pwAg8uiccF66d9JtUsdwnriz6UmQmVJqw/7zPO8IUe",
-	"WGblf4oE4rBYoN3XfaZzh98zfWzfxIRb/2MfNlJ8lA5auk7eq8uYYUWo1KJ28aPNhLFaFYg+AR+6gPQs",
-	"OEIVhYxlmgnYkwnPRqEqtU6z/DoT6g1IwtIROUMbZCkzP5duODmK1vcDB7zJ8NLUi47C5V9jpA0V+r0T",
-	"gyvtf72vsI+lV1BiF0SlgNWIsoEFVOGW5opEtd5teVOO99W7K/Qui9a9lHKTjgJCWD7uXrGUwvJ9pWBK",
-	"JpbkQ+CU3k0E1NBTM0qENCrRBkqq7C9w3mrDmC2s6PFPy13AJ+2wN3cLRHicHTq+Tx7mdQ+BwjD0PWIn",
-	"7X6U12nTUyfsmn64J9gLF1xpTnGgkjMJcJAwAhhRX5ETxgM8jXSggQOWuJhpK70b8cAy/wbB8JHDyXsV",
-	"yIq9agFfl4rtM1Hk5YYTrW3g1YjWZIGyLQuCJ38SHhfCX2Ds1JlQ18Leg8BHbTKwUhgsmfntgkkEZ38k",
-	"uDv9l+0BqsOb+Lc63hmJZ+vEFJfG8TFNsDvkxnW/OUt74rsBLMaUuyG0il08PDtPOvomBDSc1jcf/AO+",
-	"f+R/cDzrXJyd9x7t9YL1J/FdRWaPYu1e2hvGS2Gbl3chHYzD2wVMnu1k3VJBFp5IjM/vbubCmF+/hZtn",
-	"7XrwsE6owoDHe5aDuQvn3ascp+OgVCXqRTSEUJi6UUf7YbYwdl84C+gjYm7ZWIeE/mMEiY6CY+sy/P6V",
-	"viaTFkuvdlvaBkv2khYPgHsqe0mNarMcejAdHyclr/RADL2Jhe3ctWbtcVf0uMfjNynmrZq0UBhXIr1x",
-	"69hZrxfEdNd9a0ioe+s1N0PBvM0S2ImY06x/OtH6xp72C7/Pz+eBJVICK8cqOIeI3+h1ZyB2hakT0yP+",
-	"JQJ2LEkHE5arTFgb6O3G8lYAOWyAnrh8/YLxNDX+MyPgw7QRLWLdl2tt74PFaF/cHQSTxBs9N+L0XzpJ",
-	"XQsv5aTJYIG4U7Dq/BYOp+KU/oCb1bnojKWb5AMUAsh2dAvK9+3v/Ty7jwIBP+xd2/z76LroGsEZ2k0G",
-	"Ps8yL/GjXGH0Dorb8BNRp4Ka5Y7ENSl4gEbSH6eZ0VDTUkc8c1F0VCrh5trcJADuRzgXcjxx9oStQGD6",
-	"00QzgMt2xGUGVn1hxyRIt62asPS8VXgFT+i0VMcKD0efAZ5+5/Ws0QSsF7smC7i8rjrH6ueOpcOIoTYp",
-	"MMZ5ETncAKYe/2OQzfifQKuPtAE/s6mngUb86i1gepPWQ7xhj44S4A0Pu9fw7lUB/vs1RndtKcFHJJoJ",
-	"fm4UnYFTRGXRbDjRVtSXqB5/OY9+SO4isrv1vtxtXPcou9NGbwhM616aQ2Dkewzq7nqCm/XnKcURG27P",
-	"N4KnZaN1OOIXbKaNswm75UbyQSZswiaCZ26CaGgJaNUKhShNnPRFUMTF9wvDj1yoiAYSymrWqY0X8AYH",
-	"1D2vGgyhIsurLwrgRDrscbwHhFipDUFoQqFQ2ZHd1ILtfZqG8pqz8+/vtlS+so6tNsrwaNXQ8AItxAd+",
-	"6yd67jfe5FtTbK0R67UED89l5oRBrIDqVlII3bsUM6m8vxIw8ie8AUcgsgkPZWuozvJ1XBvIx02SZAU3",
-	"UMmxvTAlq628ZX2bF+XBIsYSqxsVipEqgxby0cFDAHGAfAqeaPhFaPr+vXZOX5v9fM3HrdrOXpwYR13q",
-	"FRDmsZJVfbzPcbHr0YSeVZykVCBzSQhUAQYBtwB197gAncBKHntjN3GbXIXRW1VqtnV8HoDjmCuKFHal",
-	"YgOj596hwLKGsETpCmhPDZFqYdTVBl6uQlwwsOUOtb6R4oS9M1qNwbNFuxt+LOopxpIQUy1+AOvsVPkr",
-	"J6eN1fa0hG3FRPDp91Mg/7L2orvCiC9EHCJ8vCvhuk9guRusbXyThP3k3OxXlS3aAspr4vCVY8CTh+MK",
-	"2qIQh1lJjLwbh29QEKcEErDOzwYu51g2i9ieXzME8ckENzb6bZNn/QSHi0Vvk59Mu6Zzt/22Pfs4k0ZU",
-	"Zt0+1LnfJpzlRjVQtxOfZLpFgo/Si9yIwMBf3BfQZhMiXdYZwadQ0wqCIxWzYqhVaiGeWu6k1VMBrqTI",
-	"rChKOh71HjUHR+yeeDH1ZP3thUaeqRRQVbwKLya9294gU2AzqpUcq65XDVMus6IbINOAD4kcg0YA1kNC",
-	"VcrViDhCdAWifKUp1UQ1K9KdsL6/fD5oRYXWfpw+PHQqrUXA2xV6sgZvit6lxUv5hbKOZxl8tRivrdv5",
-	"Jz2nbEQ5qF8BSEWMc7MF7Fmd+4yzPvULvSFZ8sIFsEUs/PCTATnwPoX/Weub2iDjtbDuJZdZu/YRvkhZ",
-	"8tN2NuDKqxqOK0Adzf7kkU15yF5YPGUbtuMZYDrTZxGowQYT94S9izYJepJSYaD/eha4XjOJtNl0BO1E",
-	"zy1Dp5aeqenur8kuybH6Vf2x9vPS3sDC/DoT6sXTctFG2pDTUI6/x+b6NZVqAwald5EhuwNuB4D9Efcc",
-	"Vwu4taRlN0rPGwLPcqxe7LktURK8sLKoXC0sBV575DE/0dMZVwsvUzqHHq3cZJ2LzqmW6fAUXqWDWNTb",
-	"7TdM/aVwE50eXYc2GJpeo4aaSo5uj7+G/NWyu4GJ+3vq1w5Au5uOLVZtajBloWpD8Vs55k6bk7iEdCxc",
-	"HwOLRS+JF0Tvl5LbQ1bOyLtEU6lyR7B5SJOIIOwXRTn6jVgUULmWQJlWZehvXou8xo8fIkxbtvXiQP/m",
-	"TbwWoEIbdt2fc+z0CuvidLH3S3g2e+39KYHRNYpAo/P7SlcaCpQQqUhxD/1MvGwMvaSgesCXeP3iFRZs",
-	"jaQaCzMzso6DjfrNaWdbdYRpkMuAyPcFOMK1MPFflRtcCOvuwmkn3Ym2rrtWK/nBgtJgkhrJI4liYy2o",
-	"yLNftDi/0qnoIzsLD+19YI2aKSBx19OcXl399JO27md4l1YiMTjAnafRyvdqrfoAKrCLxn8yTK6ufmJ+",
-	"h9mNWABvrX8iB+S9nXvPnXei9yo+mYrpIDRHjA2QrbF3E02snzASswJjFNKAqQyDNUGx+Xl89SUp/jVa",
-	"r0eBZVxfjEJG2sYWU3jUvZai+BX7SutQHMnshkXfXIUSHyW/kHicmFYFATD8KSpLtQ1QaUddy+Mei7uo",
-	"QNlyR+62/uTwXWkDfIxP7wV4jE/vsexktwMbq8n1WGOAk5wwO9Qz/1/EtfH/Eh9n0iyW0o2KcKexQl46",
-	"L40Nl2IAvWpvQ1pH8go5xsvXL1ZBvHZOI15DF2Z9juhx1HdQ6WFo8o4C2FErB+z+wLPaBcxqcF4A8Y9H",
-	"24xVyJAPADwVtkSBu50zE7CyNqSO3oS0UYB5bUofAXwKTG+fzNC+kG13nRcK4FSqevJ2TA7ldl1l3d94",
-	"xtWwrIyDT7NMpGNhkvDLBtCqC9KB2P+QMJ7N4TLNp96PzGe4ZVCUq+eBQmI+4e69Al4nrViunMyY0vMT",
-	"9hRKsLz7o9jb6yePWd9p4Kd3BRxQyhfU1I01eVPBlSspyFNoo3bhO1Ot3MRf7SNeCz/zo3BvbW3NXk3k",
-	"z0CU3Yjo7QaLC7iKkmDeJeRMJ7GJlwDYVlJBYjZ+qtCvZ/0C8gyXBo5YxAsyEdMT5u/a0H9VNF6V0Gxh",
-	"6JQvGkqkBoumoqzve/vUP8GaPTd62tn2w9e60wTM5dCoOhTfK7R1HeFJsIONZWy97Z+0JxBam/Y77MYb",
-	"MdOmZSTyObeMZ5ke+ssrKc9MpLpQLW2ju04HeTpexwDinWnCX9iAFP83elKLa4xDtGqL0VtEChVTTqjw",
-	"ILnmNCm+DSu+aiNXlnyLkEKx33BJWwc6GCu78BZpuoXxLb6uNu5BmPMWa9rgl/6k52yaDyeAWFdzefhb",
-	"IVId3v7Ns9SvLnUw8kyolBva7b+8vX7y1xMGdZJ2wrG4AlAdKb4LH4Oqjj7O/gTA97yXG/cwBqozumn6",
-	"+HM/uMdFrTyQCvAFUQ6Xj5zqW6nG/QJUstaFPsaW79kgzKeQ7bw473kVPhXc5sbr3eEs/zDROYBggOMX",
-	"XUp+Of0Ev+kl3/eSs14PTOUBNRBDi4HO3fZdwPj6W/vrdTVmYGkd1b8usL13ke0VfSHT7EDo05mRQ+9r",
-	"gzqD8PQQ+uQ52koQU1ORnqtX8C/STDytoFmsNe2ea1NWQlEWBfQY2F4NBlUpLis159+dJ/5+R7aw77/7",
-	"1ovaBvKwuhGAHa1+hG960Qjf9DYN0KY14de61XsuZv8goPdyhzCLClHqJAaDn3jdN9U1DKU7WBx4czUK",
-	"9JOr38B610qwf7369RXToBQYB+84AW7EMIGEShyxQdxoQO4AIAXlhLkl218q+F1wCzgbamNiZEqsDoBq",
-	"e+xPkdSvcsJe0INokSb8FsjuGWD/Iq6Odlin97gAIGXD3DHu2FSmSo4nDi8SRshUQORSE+t/9tHbjg1e",
-	"U50kj7SZ8gZR7gztbdSdgT95Ecz2a8zYzzHZ7YR87Kp09ZSszLXjxEd36t9o7edWjg1mbwE+Icp4P8G5",
-	"dJ9KC2AVtRzplxhJC+Ea/5TWS4mvURxrgwcInUovs/cRPP1k9PzzaXka1hToGOlEICP0h6TAgVBizJ28",
-	"FQyNAJjunMIImRgV3U1oNYkAoIK2LLdNRTdPcFJbxRBopR5YhtghJ/VQ6kbP1+Ko03ECDf/to842yn9P",
-	"e8kIbouZF3DhFIwnRHFst7Ze+YCimnMMy2D9y/Z2Eazgk3KL7zibgV6xnjcdSJKno3RS3QjEaOYgoTXH",
-	"Zk/7C62nZso1ipAFI6ukXRxCaaKYzhwZWSE3hjip3gY7aYycvTbU/dvu3tAwrUYsqAzev+9W+mpN1pH0",
-	"nzdEbKlyVLZIvE/upQm3gUHWqtDYM26d1zZzkWUn7FLhppTbhA64LUzTFe9qeUv2PPnBI+pc9E5650kn",
-	"TMBf/2/fdJLOuPjA2ck33peaarP4MJaD8mu9b5KOM3w0kkP/B/jd2W76IN70O9YFLcvblXBF0GZLmas7",
-	"9mQcrC34KcJhhV9vtXHk1Ws3EWYu7WFo428tIkhuvP6gVfcx41D0apE9ABqtda7Sxq5ibZqsR/hE1NyL",
-	"P3bhv3+Mxl6/tK1XIWG1zz5VSA1Cea9lSH7JvtIypNxWoVj3KkNCOxNdYiqUCPQMRVsJpN29+zj0RnHD",
-	"7X7UZTzukbiLCqRdN+NuSpAO35bjV0j4Od1DCZIf9h5LkHaTjwYVeTriQ6fxGm9WlUMNDWNDYAcDcaFO",
-	"XDbWzGmNNd9wqC1Ug4fa8wqjAc8QGkEoNPMJMnTKZVZX7m1RBzynCX4NGvUNZCyANws7iBktL4JDwgLN",
-	"J5pl2kKQa7rt9vlfWSdm3Xy2CvxX2U/vDK/p/LtGtsEbNtem6AOBZIpKq6VOjwElkptMCowyCmiIvqYg",
-	"RYmroEVURoFRQX+zNpVKwcb+ItVNq4zsEbVhS7VR/hXa5xLEYijcMgitWjw0fs8BpId2AfgCdxCmRn7B",
-	"ijDtUqxYKU1MyIAHH0PPAFxdLeC6aTbh9+Y3vYOq4/ZpSsOW1lc3brr7Gw/7Lc9ysVTEyF4HlvYbQT0V",
-	"Kwy1Tce32KjjoTsVNsqNWMCcStMEDRbKToCiqpYeSXUrnejylHfPgvuGUevSf3uRiulMO6GGiy52DtUW",
-	"wpxTIquoszkCfXMU0gi1PXImqHwxpHpHeZZtH6j8da7+sAWhy1qvrP4s0NLglBxs9GxZC/oi6K4gjgXc",
-	"lBIfXUAYYVo9XochssZNPPggfbH1oivabJ89Cxhp6xrfjcgED4nXKmAIdECPIXU7za3D2pRaX/M3GqjF",
-	"GyQM0WZxfOX1H1g2yGWW7liqOxcDoALYgUnlEmErgmsgx0BgeyMWe4Ty3oXhv/r+PXqTVo2G194ntEzn",
-	"zso0oM4ZQcVXIyJ42BsIP8jClpQqqcgk+ImZHqNbUDCrzLFCD1DGCctUqMYIGi3d11WXNy8mfTjDyjuE",
-	"KHIsEzy1RTldiQxb4rASFUedVjv+Mh79dLQaR9tzR2rjaC8LDl0MvtxIlTL/yliQD7hrF6z/791XeZbp",
-	"me1eybECGhDoH+jfnv2PkltlIj6yn15ePule/XTZPf/mW//Q6KvXciqs49NZP/E2L/A1pAUrW2BdCQCU",
-	"FEXxv4Im7u2ZV8CVh5CsfxtU1gVXcIDgmnBHL00VQEBf15wBPIrQ7Wljk7qrUOOeAIVyJ4l/NeIyE6nf",
-	"f//inQuo+KljZkFYmolzM3txejqUJzTYiTZjYsxRuGnbG/C0QPcQr6SR756NZa+D2HwPndJFsw2bMVEd",
-	"Yh2atIAvBx7Fwx706tRbIU/LAdo0zr8wi4XeetEymTvV6nsDgDldikcSIMOXiyaPJSzg750aQb9pDpJe",
-	"lqYMJQK9JiUwFa9obVDuTN9SRqtIsjxGAGCzqItph6Hv3uU7vpi0WJwQOOMKOSEkM+gnmGojjiYd63Hy",
-	"fsWdxHZgws6CTBkBtM9rjdhrYb9o2+tuNpAzv7bBoGAKygp32bRqi/CnTsAlvfj77/4cYFTB//C7/6C5",
-	"DStMWHKwhjReHWQRtLKoAJZL4TnwkFcjlIjY7+flvZwRxu/oKwHFb/VbUJaCthuhBYRRQgBk9TsvEaAn",
-	"8P3maokYk56AiDx1E9UslXh6vCkYUm0QuJoTOl3xrimAH66k+3IFDvxQzyQavAE6pPxuPKmaWdAhS8B8",
-	"hAlMEcOzmH68/Q3rrYTwRqnzAg9gWkUrL4IdOg0/CJVG75QJ45oWBuo9JtT7lIQKOD+7QdGTR8/BAqjP",
-	"v3/+/wMAAP//",
+	"7P3rkhy3tSeKvwr+NY6Q5MluNptNSmLHxD/aFCXR5m3YlDTn2JpqVCaqCu4soAwgu1jWZsT5dB7gPMR5",
+	"sHmSE1gLyERmAXkpNj3eEdoftsWuTCQuC8C6/NZv/TbL5WYrBRNGz57+NttSRTfMMAX/eiGe+V/tPwum",
+	"c8W3hksxezp7v2akfjkjVJObkmvzUq5esjtW6hsi6IZpws3pLJtx+8qWmvUsm9m/z542X55lM8X+UXHF",
+	"itlToyqWzXS+ZhtqP7qhH14ysTLr2dOLs2y24cL/82E2M/utbUkbxcVq9vFjZrtcKS3VYX9vBPtg5jn8",
+	"ekPkkpg1I1u6YmTBllKxupf/qJjaB93E9hJ9enx2Fu/Gi8I+GRk2L3rH+wfFlrOns//yoFmYB/irfvCi",
+	"8I0vX1GTr+OL8vw9Xdnx7dbUkB3VRDFa1KNbM1ow1XTnxfIE2wo7wT7Qzba0P/9t9vXfZrPMjsEwZRv4",
+	"n3+b/fXs5Ntff3uYPfzm499mf5jFJ+Al1eb5HRMmmInux+0zJ/DQyYvvUlP8MDXFL/mGm7rtzrKV8GPY",
+	"ZMGWtCqNa3BDP/BNtXEruOEC/9UIFReGrZhy33oNrUYXFP7n2CWFdt0nqs2Cqfia2tnfbM0Xmgh4KrGl",
+	"8Meh/eRGegb/N2Lsb0TO4t3SdMPILduTDb1lmghp1lysiNnxnJEdt/8ilBR0/xR2Gzxuu8a0IVwTKvSO",
+	"KVbYw4OjrOJezIhURLFlpVkB7ZCLs2/Jbs0Ug4bwRaLXcqdRzrmGfwkiRQ5buRHhvJSCncjliV7L7cnD",
+	"5EYo2GYrDRP5/uQvbJ+SxvOzUafQW6p1Ql629qdPPgLeVSK+JqoSQ2KiKtEvI0MScc1yxUzPntDwwNGj",
+	"DNp3HzRsm/qU/emTt99LueqbUbJbS82I/ZYmVDE4Uy9BFktqQJyXpGRLQ2RlUjcJTvvoaX4pV9eMqtgx",
+	"/0aUe1JywTTuDrPmmhj2wWSEC1Jtt0zZHVRKu0tyqpOXm8YP9Mn6oXTbjvHomfDaHQCyLJgiZk0FdC35",
+	"dWgl/PhSqg01s6ezghp2YjicrPEeyErFunDN1B3Pmbbjx+Va7O06cWUPqktCy9Jf/nZdRyybxi+F3eSG",
+	"bXREO+n0FG6ZF/js4+ZnqhTd+3H8JAwv0zMp2G7MTFbQyhEz+YoZxXP9vZKbw05cCbKWlXKHMrkx8oZU",
+	"omRakxW/YyLVm6Vt7fjOvJex+diN+rSRn/DhX3hhEkrV0m42YxfCuMuOwhlAFyUjeaXu2KjuKaZlWUG7",
+	"Y48o17d3zZu2xz9pumLxVcPuKm3sxXuJXXYSv5HCrA862lyV52fnT04ePjw5ezh2Zft6/p2TcuhrbFFb",
+	"PcWOctAiyIZRYS6JkRupVGTpu10+T3e5IxHDHf5oLxO9lUIz2ONvlVyUDCY6l8I4Y4hutyXPqR3Jgy0+",
+	"8V//rqVoqc/2jQI6QVdzWRnNCzb3qnQ2K5ihdvPbn/09UkjmpsBq5c5IgReIYiWjmj344yybLTkri9nT",
+	"2R1TmkuhT+mWwy24YcV+9nT2bC3thUWJQWMA1C88Gr/QxBpqp+7SZNrMuW3q7OG339KHi/MTqxaefG3/",
+	"3zf2/50F/2en0lBTaXve2RONG1iFP9GCvMPGmg1GF7IyTxclFbf2LBy3Bn62YR3a4vIOFUJQDpeUl8xa",
+	"UqjGwUK9Y0btT66WJqZFw5/JWu7Ihoo90SyXotCHaumG7slOqttTcs2M0z3PvyVUFOTx2aPTlixFLu3/",
+	"ceKm4QTNnnYnfpQ71BnkCloEXbYquCG5vZfgUsLXox+qTyyYHDdj9verPGdaP/+wLSkXDD68VXLLlOEo",
+	"w1TfHvbml7UkORWwq7yZ7i+2g5usfXdlswXLaaVZrFVqoEmr02dECit4dtvkjDCar6d9pmR3rBySGRw+",
+	"uB3g0uVa2+biXVtWZUkovEF2sioLYugtKEgHnZGLv7PcxBYg1Df/6p/zvW0mJ4OJ/7Vu2j34MZuFXbYn",
+	"hrB64F9nQgq0JamVbdvV4O2mY/i233CHq23G3n3ZjBfRdRDSpNbWrNmeCMYKa7MtpRqYunYLWyXtDw9e",
+	"X716nhEm7riSYsOE/wstNlzYVnEzyBJtwVwxahj83e5e14r9JWgi2pFKx04DK/pU3+roKzsqDCt6LF4u",
+	"7BFRxN7uSAY4e6ALWSMlrv3MrlNaNtzqPoORw6oWBbc9oeXbYLWXtNQs6wiAX70BR1W4TF21P3D4fAmL",
+	"8h+4Bv/xpZv8/whm/j8Kti3l3v7nVw/+Sk/+eXby7cmv//WrPwxOkOvA4DS85DFBr8+R+j+Gjwm/az5G",
+	"9PHW0kGT8Y4ZfsfN/tM23mIf3Xi3XBThiYCzjj5Dozj8F/tgmCjgP++45vjzRt6xInJadIZFrQTCR6AL",
+	"feO7nzl3cxU521VVRs8YJuzJwuz1vNgTbjQrl3bPhVfJ8NaD1rO+ZSyZih2e+a2Qu5IVK1bMpyxo68XE",
+	"6uZUzPM1Fav4wM2a4cFn1QGmQBkJmgWdQfMS7lIenncLKUtGBXxCCjwnIrZxla/BUS9kwU7lcllywW4u",
+	"G0/4H98srJJIF7zkZv9H0BNBR9pYuzl6WDY7f4zrKpuB4M6n31DDLZdc3MYPbRibU4J/eoGGBvoOca4r",
+	"Hb//BSjvkWX0anb8fpSkkNH2NLtjyh0cfn/vqBL252yWK254TuM3vlv1uWLUGRmpR5KyV/9eeZfDuPnX",
+	"hiozcc10lbj/YYa2TG5LFHLnvUV38MJ5YSLNbTZUpSaca7JTUqxGXsfNBglWpOly87V6nZ1staaitZeT",
+	"x8u9HKFwTn3CdWXfv8bFf1uZiapEI3CDykQVd2WFB7pdopE+mXBw2HJ0cNutkne0/B7t4UlDy9eS550V",
+	"GTRI6ijSgU8WzxcwzL/QxL53CscSXaCOf3i8OP955HjxQ/8tcsDjX5oTxL2XNdEf/3DmhjisFbgYFjx0",
+	"MM3Z7MPJSp64P275ltl747Q99cFDJ3yzle5qpVZcZitu1tXiNJebB6IqS7nV9f/65qBLvknv7u9dzISj",
+	"nnKjCQgMoWTLlJbCxYv0KbFPycpsK4Nu/HrFdOYeyuqo1Hyxhwu3/jeFw6ktQ/jy+L3cmrOIeG2V3Gwj",
+	"0vWK7slalgVRbMmU3co6I4vKEGsx2iuHEoy5RM9Pwyj27dAKAhUDRnhKfuFmTQTjqIbYd4iQilj7Rbsz",
+	"ereW9sgka6pblrSRMJeNNnCJppwmtNzRvbbfmWb524NBVmbuPDWtCO43Ty5aMdzzx9+eD8Yy0RCbtN07",
+	"u8QtztQNco0RqvvYH1XBzXNhVMz2yL3S59yPGrpcGe/3i+oVNDcIljj8ZcJ1nytWMGE4LRNWM9OaS2Ht",
+	"9au3L4iRt3gl7KgmhRXgHTfrzGn7ZFstSp4DfCTw9cJw8M3bYvPow+7bf2xpdEzerXrgAiS5LFhGKOi1",
+	"ViEEhAo4GEANoQTv84IUbMkFHD3QR3sMcI3OLNjx0IZgCHvJ7WFbbQl1LsZK6afk4hvyv/7v/4ecX9yg",
+	"E/GOlhXT9vk/X795fUkEbKPeXbtMuvdpUSi768BxuGHEPnma1p3bDbywU1zSHPwY4I103uAe70C4Bk6c",
+	"CN3y6PSHTuXo5abd/dl7UFpJf4ePgub8jxEDydeUiwzmW1aGrOi2rXBwYZ5czKLB1gMtEVQ83B2Z31uB",
+	"D8eNIqqS2K7fi+LX7PbI+RjAmYY9lD3aYTDRh5gph8G4gV0gpLFmoNyxwm4Z+887WvIiIzfojr8hCyXR",
+	"l+qVE3kLkwWt2KVAt33Up2k78jNTfOnCKofTx4RR7j8P/erg1rcXNcnXLL9lxailz2ZLLgouVpFWrwzZ",
+	"SG2PhXUlCoUt1ivX7tq2CRJFzL5/tI7SkWJoX8vqhmNr1xWJNaMJt6VgOxdUGDEjtpl52prGtohdjD3E",
+	"ksQtwA7W7EP8FLmN67E7bgTTunc9rQWuiTXDrGqLPiFnyMNmR1seV11uttQt0sDMglB6YXLTFg47EIr4",
+	"ljFre9vl1Ej1J7biYqp71in+B3aSYqhmZUQ7V812LQVsqC4gbgiCdKDdjxlJFdl0Y90v/4gF3ch/fweX",
+	"bu3Rp9stXJqgLFJDyU/vXtoVpeTt6x8I39AVS7hOAFB0eAcIsqCaPTrPQAXdb5k9mowkW6pNvKlK8XRk",
+	"o+6wpvux/v0a7GRbhomIzfWfFBX5+j1dHU4xhHpT5l6fx8cpdtHfnAl1qOHSSGTsaqGZMGRnTXWwKLBL",
+	"uo5S+kt/DfcAcZr48AQ5dJbvaVaPtXeKIgfsAn7rm4bxF2uzFEMav/tq8I1ov6tixWKu5I2sREeNltWi",
+	"DHRoZ7OjDk2nutn8OwmP34ZRXSk2OB3Q/Vfu4X7HxEbesZSc2t9c9yMeIPidlpos7ImZEb7ESCIc3lQI",
+	"WYm8c2n3uxhzuR05tGt41L6zpiru8Amuv+6tGvgyY9HFInooASIP4DbtESWWP+6OwSGGrkm/opmXrXpM",
+	"9eK4TrWEoyVdaQm+D6XV7YXj3ZVtaQwjYdtqDsYVzMNGqv18xRf1n1bBz7nUJqpkYuPTvaDNTm6v9PfS",
+	"2nA5LZkoqGoWnH3Iy0rzO/bKOyTOYlLQBWOfBX7V5mQ4dhs3u7WLo7F/7/hrar3KCRveBQ4tib4fBN8A",
+	"ntvZutQaAbwVjQtOhE/boQe6+G7N8zXZMpUzYegKIHj4eds5gIZdkodnZ4dAvACt2Uz3kLOogW5+23sm",
+	"RBRka5K72TSMbjKPV8i8P/IQt/Ap6t2IYyK90a79IvltZnuMdodrDPsMGnPd5ejmeka3NOdm/64q3a4Z",
+	"7761Gr+SckMkmvKo+FvFUIRTZVc6tyPCm6KjIlR6P7enhJORmD5q28XkGCtM1JCSUcB1QgIBVfXCPXv7",
+	"Exi9XFi5B9/Ubk0Nu2MqI0Vlx+x3B3y3BpS5TAhrJgXb65ScZW7HgeaU2ZF8e4YCq3cctS1uiFwuTzsn",
+	"QyCpZzFJDb8fP6LWckdKKVYZeXRmleNHT87OLmM9enR21vq6fXDo83bG5R1Tudy4fJyEMWdvchdylcqt",
+	"Li7Ihu7JghHFrJplD5mz04e2nw8T3byIX6qDkxZctwfb4RndagdIaIvV+Ai3a+K75oWP6PIYcXp/7x77",
+	"mM242FbD0XR46GPWSdmLb7nk32MTETGM7EbYKW4MExmg6u12sP97GcQjiDZ0H/w7uBSaxr07e17wlcOu",
+	"HZwj9TMO3BpX01SV+GGyOeCWzWUORFVAw7bT27OmTyywQW+ZSOvJgbWlUTkupbxlBaHmKRFy59zV+KRT",
+	"n/Gmn6A8Vyrhqd8ytaElF7fDpl2wL7DByModLnjm02D8KvnZbUlyMEu/pvfqd62d2QnuhjCYXtB33ciz",
+	"+pUQRtMHufgMNlt4ycZ+H+uOSdpwSVCLv/Hjhh8t9pOG6UTyqHdSABaHPB+7ntf4fNRn4yysRssJ573+",
+	"1DQjqnOORC4SH5c6DFmlT8M1o6WJOz7AXRb9pZSreLyktNoOZI5Ni8ZupTLjT0A3BW+livqpFQMgje49",
+	"v4/yaqUOuolOKpxYbLVenHopggHgTPcJg+tw53DCiOHgNBq2feYePQo6d8v2feIxfvk3TOuUrI0L6Nmx",
+	"BPG8YzBlo7a//Y7f+NnMMG0GX3nPtHnHtl5YMaVlSGZuIUUYHw7Oi6Q42MWHyFbkYPgM18iSixVTW8Vj",
+	"ZtD1j1cn54+f9EZt1lKbidAornXF1DSok5BmTn3GzriR21cwI3GC7DDlwAmjcFA4+HpE9fvteW11JRzK",
+	"xGujEY2ryqylikLL87YAtRf07fNXp31C8u8kWEeseNoD2z3Iaw9Ie53CybuXhboPT2l4JBzvLg1aeaN8",
+	"JlxSdMb3DhpjRW8ns1m+pmXJonD255ut2fuIEiYzc00kNgtZPBvHuhLRhhTLjVRxCSyETv19jqG4uWYm",
+	"HqTAZ9Rd4piyP/uEoUPNnC7mt2yfwrX4n5PfZpuU9qekNHpYupvJDqfIN+ybwQlqDTUY2ME0tcbVHkXW",
+	"lpxR0jfdtd4jQmtjtidnD+vgMRzLRC4hjzBwrmWEamshyzumiL3HyTdnl6QQ2r+842WRUwUoT3wSnXzg",
+	"qcVJCkEr7rs4WfY/fh0S0jREy32J+pP9ktjWdcfne34WRVQ7UY8nkQadtzvLyLLIYLTY6XBAVjiW+fnD",
+	"R09m2WzHFmspb+ODqoUjPqr31y9+AMIXjnH3JxfgjsAEEq13UtVz6z5zSl4D0g3YWTqjvjj79kmyE36T",
+	"dkRCavMUltiO1A0qI4gjgKV2nx07v/N4gmDXj18P/Mv1huYnek3PHz/5qh68+ypAZbuffvw4S54W8Q+/",
+	"unoG33Lf5kUz3a3pvCS3bOsiNRii8VwWELevJRTxiwU46MYtQfusi8S8RCPRLVKEHLzzGpaCG03yShu5",
+	"YUoTKco9+ZJ9MEwJWvonyQKRNl899UN1g75l3a7Gkw7qUzUGpmntPEztVtwwYuTBIl1kPefygbb11KWn",
+	"SoNe7GaqMblor+0dSwoJKDmjKt2N8jx5/PjRk+yoE3/gID7qCOYiOs6sPne/0ETuBAluBKRuiA+rN3xV",
+	"26WRz3nsJoXzZLtWjrwmjI89efTNRf8nshms8xtR7pEPKDKxXMywI9HpXLP89jqSrgXQsUrcCrkTkMo7",
+	"KnvrWSkFe1bn/X1SCgG0lcwf6KaP0qJwyaOYHwoqm1glMJgJ90rcXeKSSF33o7PYdPUQG+NMAKAScMYc",
+	"RDOivq4uEN8+lfziCx8/iaX79EC/gCgMEE4ugqzlhi1ksSc5sGloIs2aqR3X7JJQREzxZfOUfdOeLH32",
+	"boAT7fZij65/YBv6QiNg3POh5FQp7jScOD4uQYdUDw4fsH0M+86NR3TB5069n6WdYIRGcVeUxiYVYXvJ",
+	"1Uq6SxvEV++QvtDAcQLkcRUvDYDh6zEiZ1yd02KvmA1dMchrgfg8XTmeSkrwg3FDepzsqEqMEJ5EHi2E",
+	"N+cpR2ba14t43LlczlMzFqB2azoYavrG69ocxAoiY8mKa6P2pOAFYsQxnSjWbs0qMBXNCEvdFzR0T6Bo",
+	"RmfADn3DqNCECliLWhR2CfwKNplakeP3Sb8fe75xEZpenyVdvbKPTXFlY8Odqaple3ijrlkM5OiOJoAA",
+	"TPQX+nP6MEyB2TJZDT/FSwbFFowNF1UkBctLqgBxsWtFNAav0DqAHu2Wy+zViS3v84Tkst09ttGsvOsE",
+	"V46/zeNA8SuyVIzV+VFRD9vxq1IHbMfNwIKZHXMngdlJ4gmpLgk7dAAVvJg2M05n6utmABI43PNIqpU5",
+	"uE9zUCPxj6rEaTQDQjHcIzqtt/T2/V39fqjejH2li0H2Dmb8dGx/Toc8hDdvDPBQqxPDreCjBweRZ030",
+	"kdZDaEAAATgQunANsvYZExHw9JlVj6ObSfSZo+zjMCzpkPsRMeuDT8ZnpdKGqVc0X3MRC0VtqxRpgywg",
+	"i5es6R1DUCj4+QHLNQrknM7MtMovr8n/AGwQPdkQ9juxg4u9YXpk6lNyPevL/jClVBVSsIJscErJLWNb",
+	"jXmstkNwg4WYQOli715rgNECZhkbcvKNf47pDskD780SPntbLVjJRuRmtPTzpl1A9NUY67gUyY3fOhPc",
+	"DFupa0TOhNc+BAvSiNI+8tfO+D7M7GPR89LjubpJ9rc1QBEG2PhZwcuzUrLaouuHFdxIRQpFd9Z0WCr7",
+	"EFWyQoXFcwWPvu2QiDgCFmMfIvRcZ0NLC6+NzVP3q3kvKequsaNoy6y5dMCqOxUNDY0khBYSBBMOiZWU",
+	"RdsH0Up6htXcscWpu7VOmbg7ffvm3ft4DjSAE8e7LVzX3sUS8I4J4o7HrDZwqXdsOQaAJmqa+sh9Ng65",
+	"WQNGumdgzeqZU5GzVKZwGuqs5AaOQCSVBaCqI6ZgosArwUGgpGCNs9EAuTcYF5WwViw3Iy80j2P5vIi1",
+	"FtKyfenXnC8x/aoLYqNm1upynyheb2lEFo/C+qSW60eHSrdXv5Hy9pI45k7nmUKKhAVbUZEhnTcvS/Cx",
+	"jF+diYihA2sa/tw7T1GAlztM+rXncKYD121Hw3A4eSvMUZ3I4aCnfCntffDYpxiFByaASkW2ZbXyPAuw",
+	"o5zIZSGxumdzjqRlj3IrY1f6Zv7n5oyZPvnO9vFtjJvHw5d0W18MnUdTXOk6laDdqr8zJV8NCCt0j8MS",
+	"F5HI5RKIka5g0fCgQKW1sEok05dIp2CXcmnXHqnbQKuVsgwy1Z024Bs2jm+g1n7ahJbAfm0/AA4olsfD",
+	"0YfkW8FYomabq+GRgGAIZnZSJfgIHC9UeqaxsMRhSsOIBIzEqy0/w2iHAgbo28b+BNkYmsSjaMnGMg6M",
+	"YHmqs3g8y1N/mYyxKm5da+p+lNyt1Oy1jKE5S2dYR1IKe1C0ae93Z2qh+aat5Kmh2TtGC8eDfUgPPMFX",
+	"FAy2xxE3SOxeT6AdD4QMolwu7+rf8A4Ba95IsgBMDZvgQPSzgOGJqJur2UmxGw9+jDidrbo6ET8feugS",
+	"BUvuZbRJn17XFPGr0VqMdlqOm5zMyUuvpLk5PhC1tUzEaxKnTBqP2/f9ZAyxJ2qWPuWasYxMM4h3um6o",
+	"nU8QG8Z3dN8uu9YqxBFQcWPltYuPJ/gf581//CGmG35X05gdTo1XN3stE5lX1tD4i3129KI5DS55B3zH",
+	"Sn7Hohx2EDlMbEfQxb2KCUbcQaAxOGtdxbREjon3NNwLYrqoemgv0K0JzN1EsA9mfI7e9HQPplSCzI/d",
+	"faqnu7GlGuZibhD7ovFiTZJ7xZzZ2KPASK0XzK3OIBzbi9F9YLFrkfx8RGu9yYoYTJuG0y+lYMXckwRO",
+	"8vG0kiNpWb5Zzp7+9Yg0yV+zBIc5EBMKe4tVmhVPXbGkfYDZtbuiYCtFC1aQ3Zpbo6IxMmvKCYE5V/uM",
+	"uJwrKC+myAocOEjP6kB37AOwlXN7RgCzuWvWWqiQZc6tndMGLyiPsMG6hZJoyETXvEDwIErnaSohtDt4",
+	"nq+b3F0KpGQiZ0oA4N0Oc3+JOMgAsllPglS+4/+qXI5UOOaNYJAjSKSoqyuuJMw8cFfsYAoTlNvDHkT2",
+	"YcsV00NnpsNPgNlZ0vwW/CCunEDDFYrBsC90h1PjC008LaeqygCvpdGtNP4Ynp6/v5bl4KH6o8SI/9jj",
+	"dxonQMmWZlrUf1SdnbrCTsmXzM6XI9yJePYqpRssp1s0RxqDsfjWGkeXJ2I/QXawSVQSa7DDwSljHL38",
+	"ggFRKnBBI/gHaiBEg4zyLlo96IUhK8mA6jjRRuhpmJx+bX+YuwNgrn19xXEy+qnR5my2rcpyrpqCQr2W",
+	"XFWWQRUV+I8Rifb/3T+H71RsxAsVq/lP/3ekoB/SZa8plD0KCBcG+G8jLOWu0hiIJuixmvICD1q9BmDK",
+	"guVyU8ewkYXmJiwtdtMuH9bynBvP2CFkWE0s0s87Hg8k/6Cgri43a8y0QfXkklBXUVQKuDahyufIwLqK",
+	"FVfFiseNSg8F8JKgHJ2reNHrFwaBlxTCsXCR2ykQEuCXwCat163FCv20U6Ezztb8EXPBo2QhxwV9XFh6",
+	"XsiU/wh/N9K0UllD6rqx6c7XrsSFfUduFtpIweZ99RsaNQDXfinVShrDxKXj2jfu4nZqX81ZAoKqmNNE",
+	"JjCU6IqW8+HYEay8r+buyoLBu+UecBe1woWqoO07HD6gb9HtttxzVGNGxJM8tm2qrAQBg/4szynMFPX2",
+	"jcb+HMlKI1Bt6QnG0vL5pNJhs9BE8dpCv5UDKRQRAJ2M0Ao/t7aXi9f608uxOENhmLo8+IamLtxpFD3A",
+	"rABhh6E1kbc1Q83AeBtMzPFFwTBZKXpDe5dFJ2mmBBZk51gYW93PdjQeH/J5b3DlcBPwKxtZFlN8nlFS",
+	"dRxebeHX/UjWwjuY3/ux9ruLdnz+dcwujiAbvJU3y2ZOx4sGvILWjgHQTPAJoFlRMFqgwjkmSL+heKa6",
+	"I9+r8LTYZ8R5gwgXeVkVrIBaKyBC1oByUG4KUcZKFNYMoHu08O3xhLVHrLFgFR5r8XkrYGqNj47xOQZz",
+	"Nc228pr9mJaHQcpXjX7iw+j1beZe9uhluMdcURW7EphX0p65Ro9qz93Di68vvnn05OLroenbKl4TUERI",
+	"bRlenlmjCEKE3+UCXiJ3NJbgqReRPDz/xtuCnRV9PMQtGJgsY+bbb9k5FF2KSPNL+Lu3Cp1faFNpDLxk",
+	"qO7e3LL9jVUP7H/8N0hFuMmcV0ijJoSQooaW0mvjXgNxHemyj9YgtvNveovFPzo/VCtD5SPF8tf9xEAa",
+	"ZufopytP60du2R63oWYlyw1UOa8dW1YQo+R+duEP5xzMOLjAMRUAJ31NNRB+ZlhKwiXe4QFhJNFbqthl",
+	"7ULwso0ef9AJCFSVoKh5xnSCeFQmrlf1n+zf8eXyk/M2280lUz6862aSP1fx1Xr6WynwSjfgbHvkv5H5",
+	"LKeetM/YSA+j5DjOBNyyLmu+Y4vTdtQsMGDdqEfDLJuOfc/LeJVw5/FtagIBL6zcCcKFNow6FGEI4EZz",
+	"wqowzppwBZz3kClcSPzLIbTRORv8Cz4dS5sqv0V7BC2sY7SHH6I8U2y5ZLnhd4P3l30d08ta22S+cs2O",
+	"fXfa851lXCFM6OD7WTCO/lW+X13xXxIbeilXL6OJGZMCkkput7E0SNt0QBKBmUVIfuzKjIxw5aRSjd8j",
+	"a0PNI94ABpPYRY9uH1GyuM4nikPbW5Noz7ej65iMi3HzgQh37dypyVTiJWCOLNzS/cD9Srrr9H0YRdcH",
+	"YePPflxGT0Z3gx+W7NzJWtHWp+SF8Mq2KoDfvnAICFcK2eqM4AzAsCEp+NLRHR/SkWMe8NjZ9/CoFGuw",
+	"p20I2xvURzoyx3Z92dxhOUxwttRO7o/ZzIW0Rr/rwEuH17tdlm4GRXYs3cMB+0WU7zLK3Nijv4zMU8bc",
+	"VN0EnSATuSDweE+pMFyGek4/nfSi21+Q3cP+/kkaJ9c6Q10cJVkuycL+ZDVv3sTH4MlDqXZCND6y6CTn",
+	"SLeRhNKy9qO/RvGzdb7/PWyy7rUzgjqlH3UKp869AE49EOsoGHirdOrMynKjvOK/HBQ7XkwzhJD1oZsT",
+	"QPO3P73HLcI1ueU+G/KUXLULO9SJmzdWycP41o1iyHo0B860G0I12bGyvCS0trRvHEzxhny52IPr0lnx",
+	"EL668db7zYoJpmzLmf1jVRq08JdKbuZM3N18lZEbP+Xu64ZttuBMadr+yn7ak33pLStLvBNgYDeoPN3Y",
+	"a6S2FZpjEdI4GpY0Ve+0NS8KJpDzIEMYSF0Y1BPBZOTm+xfPX343rzvc7j6hkNeOyaeIXJH2MHIvYwFT",
+	"4goxutpLHvzSApzUEt1hUGqL+N+1FKfv6O6VQyEH6SvH4Anb2Y3T8v0G0YbhN1ue2Rqe2bBlYPLCYZaV",
+	"LNiJFwf3byy0pFouBVc7xTPsZTNVlQlTzfWqqbyZrObbypsIjyGrLzX/jXs4njGXpHL4HokrQOAOa9+e",
+	"kh8D0UREk6tbu5EQZmWb0QBl+FSaz6FwGlqv+Nhn7LPBadgJh7gU4/pSdk9mwApEzkIAmGJkqyrgEIFM",
+	"l3jU+R5hspAqkiBWtL+4EwKl6Wng/8WjgLy+evUcCAedIMIfJlVLvAIDrQ6xbWhhWwf3BniX7aREG+wl",
+	"2Qj81pRoeseKuu8jinGG+zeotOtFtm9L4+bRqTTFCaZPezdGxLMS1gCI2dT1RSd3Aso/l0VTNtHLX00F",
+	"aIf51MkdkpCg9Dmf0khDrb6Sh3QYPxHBAPomdHIqUfjepJlu+7sfhyntjeZoJzSCGqFYRohrohlsmrob",
+	"p+QXh/eCCv9w4+VWkS2s6rC2t/Bi7/wdtvEDMsxBlzms3GGfvsMjpAkOOGGAL6KXhdbMAFGhaBiRyWvG",
+	"QISaPh6Gu6EfcwnXc1Qi7UHC7jjbIboI9vyh2J2SFwC1bYkiFXvEw7JSMzthUHXGnvv7msfZaRL1eVoE",
+	"EwA3RHdHuPDJkUI+JCpWp6y5jjpnXqmlY+BobjYXAqptnaajYTwNK+xQKLCDwx0OMzRbIrrRFF1GbvsF",
+	"1QPYvVwK06v/JzMMUyAv5JGFInnE7HjOLsmZ92rYXo71BtJpELsuW0M48qC7ycmbzm7andz0BeZAJoWi",
+	"cCHaCVlCgUdvbPhwVFOTuSe+Gi+WNm4dD4LEPvUMkW2MIdPegmEF9kg0rn+efTcS08wj+UJJDDkiCCaw",
+	"+U/Dto6E09lO92fx+y9nswT1QdhGoHgX9s/odrQnTFFB8rL9Y0Lbft6GIHTp8sQ8r7Edhwd77ooojigy",
+	"FhRbhHwQgLtjZYMUMNud1laqe3DWQxnChdw4ETkEHK2EVGxud3Esr/Jn+DtAqAOU9hea/PTuZX0dIjE0",
+	"1TVw/AiIdSLvC36y12YyR3db0pyNQY+8rR90FY0Uz02qiDe8xFIViua6Wi75hxTTnrT6zoKtuSh8VOU0",
+	"TKQRSH/uCBkAhiDVeP4nt5qtntQ9bg3NT21nHrNQqGMbK9gQP0wHNU0NOradRinI3I/v37+F4C5kCUj4",
+	"93UW+LK5WAGB/xrQhyNufhec7Hx+YD7uI3ATnjefL0YZfOUIhvHPeqq5gsZhMWNMNdESK4+uo/ko0dKi",
+	"4gB49s3XI4qgdo7MQdr65gjtOOkpGAj2x0tX78Lqn4fb/jQsIIwvYOFpH2UpZU5LSJzOpvnX/qWH+H0c",
+	"txF9X6AJRVaKCuOJn1wBikEFHlZmYAtcUxd3iCZyJq5258GLV4cZj1ts7fdDYnvnD2z8hUNAp+9pbvBs",
+	"+HTisbFR9i5P/ZZq7UqqSbONqlUl1WZurbBJHZoQzm97ogayj3HSrnyMtxOKrWe0P2UQnoKu5Fa13M9z",
+	"r7p0OCKci84aaUirW3vw4XSQG0ZoWfNmHhlrc70+6E56+M9cMtuUm8C98ikFz6GNdK/u405t1uaweGX/",
+	"WtXlru3KlGxpUhTDDZlOPIca3FSuYHwNUSXtaE3qEMMxHnQ2eCg+fXWqa3zRDvckFwkkEFirHDHDpVzV",
+	"qKA6x0PTvW5nRCsYHcahEVeOgSv4nS8JxUYLOZrOtb9s5YYVKe+Zy2IC2oaEh90a0DEY1LUdoe12TisN",
+	"U2AH5Z+HbD5HomVHSLhBz9ou6XsfxySWY0iqjxYojMD8m4FDjkE+JILu4SjvJfYODb5t6naM3BrHB6m8",
+	"FdL4iSEBx05n/CxZeohtJNFnzAYYX56g0kylWOUq7chzcX0+5SKC8WSjZNrDvl67dTjAYFkjLtqFKVrE",
+	"kcW6D/Lw+7Prl+ZPYOX3lQI4nMl1tVnU9ThHWfzt4LafIxhlNnMJfkszPN/3ctG2FvDzma+1h+BAeOWW",
+	"CVIyo/EghqRha32tKmbNL/iFC7KD7G8wKiB9u+TiFtAaG7onmrEO88Al2bDNoi585hJzTLvQoP30LJvh",
+	"l5By274SVX9/OKq016cjsKOTac2qwZ50cjw/0NyUe7gN5bJ2qdubMjRlDwBnRyR0TSOzmJRjdJAbkUqE",
+	"/UHJavue0ciVATTi8b3snu8XcnzfPR39tpWnK307UVZq70oQ13gymHAHqVaTQTwtwsPp0w7fzFyPk1Pw",
+	"isbuBGtqDnob7DNN+fiUNQZJjh6ewWsnrd3s/8Wn7QlJFkruNFP2Bi/06Qi4K5zG9tuxoTnmgbDwkCNG",
+	"qkvUI5a6+W9tMCGgKV0XO2F+lLFEnToKH1EgPA/Sp8Z4EswDVzUpDIThNCaiUh0El3dUGD2WVaCLLYWR",
+	"1ePwvY7OuSyL6YdvM0Fdf+DA3qjn44hRuY/GRvGiaLVZVeD26JZODLXqpksvipL1UZiBm6+HB68uh4YA",
+	"RGQ+GU8HAVVGEoon8LEA4QO2LRqGwAILno7gdsgdUeVhhoA1wzdSmHVGKuCT3/BC8NXaTGh5vmVqXiDL",
+	"45hXYlVY3jEoiltMqrgypKGuthjsHGFMj3XtYd2Q+YYvRjYMkzvU9k/WBLjaQHXZ4wiW0JUSp/Vxzr52",
+	"oKdVtTHJnDTuzh5D7eFQpQ5E6rqbBTurXZkFZtitoN8gfjLju79MaOx5pRQT+T7GBFfuMay4VTxnOk4y",
+	"MUnh7xwkxycZvdjQFXtGVaosI5CuaiQskHgm2Bm+JAtWuhLay1Ii3BoKqhVc32ZhMQjPC+iiCYADqnmf",
+	"Yul5kXOvPoowM16HTYy1PR1b84itBFGXeGAbxjqyGTsdxchngxyMjppkb1PM2l7Za9wVnhgBCcVR+JH7",
+	"roeZGNjBpFS4BMAJ1sn3vCzx7ljsXQUgYZQsybakghHwV95Fkrx6KlJyoVnu3KmRwFdPJcxeCmLFoI6S",
+	"nMRQ3C4seXhUjfKsvXAsxvfgU3shFvLDp7oO3sIJ+VqaRBG7SihGix4PPfrfNohrd4XHRoind6679qNS",
+	"aMf3iqqpJhjvJPB1wKk9lBE+iOL/GQtc0DHU/bYL7uH4yLbVRPjaz5g94DZWU04LHcLpmp4uCh82//gs",
+	"1aWaZmDCpr+G/DfnhvcVl6kmf/jtN5fFB5D7jx9PyQtXnc4Ze4cHAVZR1dNy4+qsrKje6VzmX2hi3zvt",
+	"hxlEq4IF1nmsYF4YhmhnLCVri25ovBzbhn6Yl64rgQPh4uzbJ0PQiU0LShY0ycWxTfYkYNSnbhdiqdiq",
+	"Kqki7MNWMQ140C/fPT//qhHQ3VqWzEnJhpp8XYtoP9ajr26Gfzw05p0d5scTFHnyr9VFe8fW4IaHxkZQ",
+	"gv10T4e9NrQsqZ3qa2YMF6tYYdWq4MbaSH0xVfszYQLLQzhZhRfhDL9lW+NQzCGFVETkHO1x3+3yivLy",
+	"2hpcoZYzqn+0pi5u013b7jVFk0q50qM6q/lKzIfpVa/5Srxp5vcgm7WZ3s5o4qf8HRNex+is05ZHoOpB",
+	"WEXl6zi1Pvgt54XidwmHknuir/W8ZhUcV1ZRFizB85fNcqyFOqoN92hjm4+pdsrRBTtCibaPThvVd7bx",
+	"yKCYWMWJgA9t/tHf+uHtT7FPraU2yZP2linBygRo4I7NFYMM1fiZWMpVn5w0ZWBHTK2MX8WY6ZlgQHQ/",
+	"+hMmp4aWclVh9L6xaJATYlIWpJ3Ot5hkGsOWVCLvXTpVCTATR3zlnXsUwrlS0RXrm9IdVcKfy0dGbWtx",
+	"gDmvJcCdCAeSmbVOkk7RWbd5EkcTNzRe06Qv3PsZ+PPbRPb3C5BTshyuGW6fcS6oT1k55Oasw8Dwad9q",
+	"HydsMP7+lbrKc7adTF7QLGao5z6+aLnPH8XAtVxvS7qfp9LLYzCm24SSrA0VRTuyUxNWc3F7Oh1dO4lA",
+	"0tEFHCDmztuz8PA8Gy4bdttaZe+M9F/oX8Gj6EiDFezEgk+sBkaazkxc4E/bHGMmvmNYDxGFhDunfyLv",
+	"AzMRHIHHu0//LBe+dukEk/kKHGOUCwAoUse8biSotEwULiJqkIbC56px5/1zHKaAzecG4BRQ5chxzX/g",
+	"huSyYOTMGtwazV90vKJX1hFjILFYUy+Nkg2j9voCTZrHrHO52VBRTLPOrZ2x30oew3C9Y4BcR20APM1f",
+	"OI5b472+7q/EfRtwiwE0nnGzZuqUvBHMYXqxJ87P0HwcSNTLclq9OSbu+ohCU+834sE+GEXnkIEQs3e0",
+	"cTTRtXXsl2XJ7XkJybV+g2dNWvB3r68B+dkazXFHyqeVlPMNxbZG7+bPZktesqOrbwYJoOGh9+T84cVF",
+	"FnVYjAVI9md1dgfhjYDjETwLadaxnVbVo0MPzZOLIQhJwazkzLvOz0O9P+3ejIlwXfyv9yz18QLw2PME",
+	"PUdz6KEW+4Um9mEo7bZ27Mdkq2TOtH4K/ANUa6aJtd1pqbHuTEFyWZYsN5pItV1TwQr/TiuyFslxHKUr",
+	"SHV8UdipH2qv8OPHjx4PFmqNkfHalsZIq2K0SLAdQEkVKQ2x25LovTZs4/HjJ/aVS3Iny2rjyhqbzXap",
+	"vcc/PulHVuU1cjtfKZqPIVN3XNF26RtWdSOhTD1ej3CkgvR4AgkUt1sIVF2Sh2dksfeZa618tRHZatBX",
+	"bD1WcfxWtzqI/coIFwQuPa//+gsOG3pKKPr2fUHo6xc/vHj9HiCSlKBXJEECqs3Uo+gXzH2BKtNEV9ww",
+	"UjJ6x5CNy7GeHB5OjlUyrunjj9CkBoXiaV3M3FHYu8pVup00KIGPGjSbDVW3GOH03lz7JiyOile4/nuV",
+	"PHPoQsuyMozY0x1Vnz//ZA+d//HqJQq7Q7rUh5Ob61UpF/UqPHCT8eCPpx825TD4DDsU3ZOHpZr7SwXY",
+	"mWvJroOh1ew49dRekidnSXnuloGOSjRs6wi/FdQoAvwuehYyp2tRgyxxTi1dtifyWO0kcVtnM83/yTwi",
+	"ph7Ywydff/31+cOBaMaxLJBAThYDu2xamxsrJ+n07rbt1Hs72MuuogMcVtTebPaOI+DBjVNI4SH8L7mg",
+	"UsswcI14FTanok7O6ZDdhzn9a+qCOmP6pE00cvCL4xjnvniSo/XI5Zbbw2i41lziZh0nJqP4hhNhIm9A",
+	"3kuM6C/sXuq4vqLaMPUXtv8Ew/gvbP9OpjyMPqNjDDDGNjISRtPFcLpXexIx/lItmBLMMP0M7cuEK5tZ",
+	"pR0T55DLBqovGCd2lDTtEBcPgaPA7CS5o4p7eG0HKc7KTUSWrRH/Iys3GXJSQKwG6HIcilKxklEdDyzf",
+	"VguWmzLRqvvV3RxNU7ZpJ09Znd9vuzB80cEYmu/G5jjIyEnQiY8vK94HITy+Ypy1qz/V8XuASqz5cqD1",
+	"+MS4BIuwzNEsmy2rsoyqOS+5uH3WpL93Mjw+oxt9EMAPB7DcMqGdl6rr7fVqnwPxa+BYtQezWbONZuUd",
+	"GwHph4m2fRl0mr+Uq3p2D3xYOMZ+Bkl3uRdV3lQ/tTt94crvRJLUxmTLuG7560xEU6neO4wl2YG7DqNk",
+	"wffbBV1aEDu0zhzpSgJoqpnpLRq8o0AJOB5aaRtMVfrUzKTgwH2FErkhPsvjCPB+s8Z+XfzX6s7W09An",
+	"PfG7FNZj3qxuytfhfwejY8XcFTDe+TjtC0NiMP6703SFeqeNUxVaw8oO57JvOV67W6GmFGOLCiE+SznD",
+	"4OvMl++PHp+unekpKP+2m7vL/3DMJsMrnwvyNQBvjtxz7X2WWsZ/86IsDnUyUjOtRLrAbCLJYUyhlqbo",
+	"aAhao6avaoub2/tQ/v0yRU6GTQJqktjp8Hiit+8VAn4mMAEkyuz/st6DYl7jTNCbCL6TBfMlneM3YV2D",
+	"p39F6qo5LpXedSU2tFc0X3PBngsly8neOCCc3WALyOwBRwLhRrNyGa2NEo8Mr6U2T60N6atEgu51CMhX",
+	"jOZrFoBxDusgum80ESpfeBsJ9YBrAYsE2O/ddCP5T2KH0qLiMa6Ld4010nRozCGX2ylZ8tzF1iNXZfNA",
+	"q/WMfPf8HaQrUM2eXLROicUeiOjCjz959M1FNKtOiDGpz7Jgz9yjH7PZmqpi5/Ju+o1xkIcf/eMdyFgr",
+	"5h+L8ntXQo2SRu7fmCe4jcliQrc94sPxCYRZUlPF0on+hMj1oLhVuCxfPn/23fUVitL1j1cn54+fgCP2",
+	"eXH++PHDb78i8o4pcuPMVMLsBgNI6MObzHPaLFngFjXyFisa9qzo+dlFrIQkvJqwD5REbl0okO4/MQCN",
+	"6Rwn2HxbbMOZGzpXyqj5N5Ci6OXl0NnsU7qsCpJT23o8wJCeFPipBr1DU/WJdQSVBn6pZxZ+ePvT5IyQ",
+	"Hsr5blgSZkHDCej9/2ejzqEGUXlQ9BWSsBxQ2WWPR3WSAZC/LOIsASPsZny37mTP9P4YnExT7y87n/4G",
+	"w5rjS6raeE87eB2ENCAfV5+Sa/5PVx2Du/mK3HgOFj2U0ePgxU2Q4Az+Lzq/I6DG/atyCBYelJRJ4OFA",
+	"6luwiicXsdpdHjA8CNfrwf/2j1fqcSIYka86GeCQ7M9V244yXCTgtpVmahxcxTWS4Wfisu993mOrDFrZ",
+	"ZDrqSWrI57oaFzhXMIXTJzGkShPwDVX7dNuC7cKKMprRkhVO30s1mio62Vz/9nZ2SRbN6XcDLKhYKwmq",
+	"PhGjqNDceK/xzWVNL4emrJuZuN9Hs776ehA+i043jvaYSAC2WbcwJvB3/MdqTzAKR7OUdaNuDqJiyI4g",
+	"O9dqGTeZOgjeCX72ADGbFG2sfBVU4zLSlT9KIEIm4E0xPD5HMs25YKyIGf0/QQX9kOKRFsBYi68TfD3D",
+	"ChTWIERa3bosR7yfk4Hg2eyOs12NcI+AEIqN474qpQRciJLVah32/AtN2J7pDCgaxX4873i4xoeo80Z0",
+	"BkDKr5iAez5qlB8rSGMLsQYfv5f4ZTCW4yOYr5ihBTXVZsKNABt8NHoSn058W/H8bRw1+4pRodEeQjJQ",
+	"xUwO2BbDNwxN8htqbogUCC/YMnqrT8mztz+5IDnQXGQOzFGrW5mz77Wp/2SF022mFFvDyByQ0fle+baa",
+	"u/zYkdlh86ViKf5URrVxZ9WOaqzGD7T7Iz2C0L7P+R7bn53iUEN33CuT8rA8aUlngnpcmszM+diu2Idl",
+	"ZUY9HSsvjdlHfgWDPKSg23WXms+F09yZwvTmuGbKawxt/cFumilnRbPTIge79+UmYS6XHgywptpx1EJa",
+	"rfPij+Apw/6mB6rTyvK4vacYQOD4cPar++C75gVUwLun8HAbbnUiM2rkkZRcMGh4vzWkuoM9M/iuNQMH",
+	"BCurkpENo7pSzNU9cGnQcFyYncTSBxnZcFHZU9H/uaB7nbm6CPC3tWIMaa50iF9UdIdWVQUXsX0hGqF6",
+	"Je+mZgcVSm7nASqs43NjK6t4QF4IIPbckw52BkYELy6x4hreDcDlwX2OxZbH63WlwlvfS4Xajg4DWXCx",
+	"LOzF4pxEAMbSkcJxI6zI11FP1hUkRQBRAwRcDdlIbcjFmVVJFc2N+15T2iGnypwoVjDNV+KwJzXJwex/",
+	"/pWe/PPs5Ntfv3T/cfLrb2fZo28++r9/9f//Q2zfDZLpdhIDAkp65ypxnuV4HJ+W1iwzw+C5FsCabrcl",
+	"Z8VcBxQCQ17rJh0+my1Kmd/G0b97WGmoESckiFaQuU9LKwyrtTMQsejNU49v8rBhLzIYsGiVInHsMpou",
+	"GV7o0UmpQwv35KW3d5nVtHK52cQgxjVngT3C0MsV1mMG2lvvFYUsJgVViEi9eCMZ6IKpiAcdC19vbLC+",
+	"F7qsrHI8rohGLGGX5YYV8zZpcueK3G+RCWrnM7kw6u2Jyy9bhhjAwVWlDSvs1sVMEPDL5nEnAg+pFQay",
+	"/NyDvfYuEwUXq/lWSbmcQzW4BOGUe7CXL9reT38fnqKrVgCkridrKiVYQYp2oZWw7TsrOlyKuetNolrW",
+	"kTv8s1SWg4/UgDt8Z96EdCOhclcmOg2gqAv4enzWUpal3MUPy4H1gpDD/DYBR7zjhpajhvgzPjmRMfyg",
+	"tJ7fntHFDk/+9sEQ04Bsr662WzVds2hPWU+lkScXgxGvpqlUH5Ff5NDzkBaRWEznimhjp47spCoaBybX",
+	"EolzEhuqp4aFkaSQpBIl09rfXbcJXN0dU2Oqc9mRXvuHo7GauqlerEFIqRLjvorBksELUFv+kFDL9W2d",
+	"reAPy062cFlCRpAL7HgwAL1lZCuLSJjGPTiv0xgTl2bdYHjTbyhQ0KY4h/CN+LmA94YnpFvsId0iIw/P",
+	"zrxCOJpixE2si73EKfXNTqrbxAmFPzoOlKyt1imWy5WAcBd66hul9BkteS7j5yzSj+QlJEWOtseu8b1n",
+	"pSPjPnBdpmq6Ova0q7cvMESn2j29e3j66OL00aDZ1nCTtKUiWMvDwSXFvVHiunvVKoxMFA6F7CIv9mEu",
+	"hX56GIrpSUQL8CFLKE0Qir2QQMDsslvydWjnuQ+cwAc8vDFq6cFg7pUNosH87OJgjnpoP717iYlwv7DF",
+	"tdXmHcS5ZLTQqFs3R+dO66cPHmyV/LA/dYt/KtXqgb2CT74+JS894i5puDQi8/Ds9Pzs9OL04QWAUCKs",
+	"b32MFWGGjL7l2xO5xTk7AReKPQSNqtjRqv4RJRKmpFP1aYLPnUbtkS8xgEyIW7KTXWMIBoLNw6pIarN9",
+	"58Lh3foGZdGTggUFoHHfIDNinAq6L8XvmKAb9irzOfzQTHJc8dLMUy2oQqdh9FBw86Takh0vS6TXYJut",
+	"4cDiAbeBO0ag3I/3vsDWuyTU13yCVGy5YWgnramjtJjAepyk8daG7p3lMJpx69q9M5j/hihJ/4neZbg2",
+	"VE1FY4fFsjsgYH8YGUl2lJtuxQPvnxg/gRunN3dueKv6+FWDgoH2i02Goc6svgGpMfFcw+iEPPeYtmjW",
+	"imde6U1OMxLSgR1Rt7u4kpliqBoOLX0kRy6QrCGh6YGOBQlEw9FOx+ruoXNuPlKy9fwuXl5hCtJ8yPIY",
+	"EXzx9TkjRoqpdAsxhwzqVsuGcwiT0IuCFVZZNxnRe5Hbf1C05YqMeB9Dhvi7uUt3rP/J7uRt+M9lpe0/",
+	"ofk5EAZlLThj8K+5NiyefyyS5NeHGXG4ZBAYgonoXaz7iPs2K//5KmB5JsdEKuMnQgw/B6SwB0Z4P7DB",
+	"+ypi9plrl9nm3yyXMWP5KvRUG8ThW+Xe8LvQb6lvMZnc3iGfFg5P3stNsZtD73p9VhQst6c9kokAp7JU",
+	"hfbnh+YmVQLTe+o6ldPykvKN8yZhy/Z1ikftjpt1oWi02lHy4kd3Fk3rlo69s8ffE40u5LIqC+Ky+7dV",
+	"WdpJQOoQ+0f8C9mzhNN4k6rimHQM27Gw8XSk1/B4Qufmjvkf2+yfmWsTdX6GwEJ0LXyhkWPC6d5eRk7J",
+	"FWgCdkYaBdOR9fjlt+qmFeOqLNHAsjoT/pfjeEmZrtNT6H63W/+N7NZjQwOhV/5fbfNmtdF76TkY2M7p",
+	"To5dZJolPMYEftcwBUdu9tBrGepyqIKHO62w4qpmLbU7tbfuvSj+eFV9RBl8kaoa3pKVYzLfhINJFizn",
+	"BfO5b7SmbDmAJN7OoaSNZwTqABF8LSJXqMiXEfS1iHYAUy5pzgqnQz0kP/A/tTOevn549s03Lea9s2Tx",
+	"Rt3HFBlI5pMo125cbXRpOehO0axkuZFKPyU3/5SCPSVLRW9OyV/YXjvct0+PenADDvxdux3IySFGlkWk",
+	"Jsij88iabhWXPqTR0Zg21qQGWxcP4aXVZUu5Y4pI4TDpoEKgU97NcclvGXl4/k1rms8fPx6aYa+MRXnW",
+	"gvPbZZUAKVVYRdbrRQRUHW1vFKfq6CRY3u2E+Z2im/k6wV9qjarWOQBYmw69KtW3iA/64e1PNTKM3EDD",
+	"G764SXy/EvOS96MOgHfKZbq6VE+6976HS3KWtX3bSIoKjbZW4OHZCG4wOglX9546RF2TrxKIWA/fZBAp",
+	"DjRV5hPfshlCR+x/LJfuvyrhwAPABmB7Qw1HJEXBNcZSk8dt4wnrHLgDtOWNA3AK2cr/bq4bYNCaLxjU",
+	"1U/q2TuKCnVdZO2YunwtynPX49TN8T4Z7/d3Cm4liIzS0p08QB4WuRva9X3GTzm02rPd8KuIM2ifG2EK",
+	"7FHKVdxkwA4NTdp9Gd/1InxeI9x/ZroRkS7cFK8ZdPRS9Pb73hW00Wp1a41GKGt1w6ml+Gm7UtHyzrWp",
+	"nNJM2M6HouwFVGDawYiTAtpNdefnGmjzr8g0aOUO/HvkAmC1zVFsy88cGYCD1vuq45H1Ar9QS0lx8Irx",
+	"+QaVHl3Jskk46Kb/t/NJMlQGEWQCOvpIKOT9JCmEAwtFIS6ahudNTKHhH/IzetpsueCPEBhq/8m5VVp/",
+	"y6nIWXn4sq/SGfxRmyq/7bQo1UqChLX+DPxo6H0I/low2O4Hn8rlHVPdPzfqVfhHr3yBVdb5V/0C/DNU",
+	"yuAPHc3MgSUAKwETg91t/TnsGs1zpvUpeGEBBMeUnRHIpa3/DXGNWTZbVMWKwRLk6/YfNvKuHZUM1UHn",
+	"eeBSPMPScNPuJ+ZLok2sxNFx4Qxlt7M7NkUVD8W3pZCfDxW73ESjrFDOODxOmuKTmITpdkMqsblWawex",
+	"/y13zQZJoN3gU/vUr1/sFrmjvPQJjpErOlJ7cmhaO9IyFBlvetB8bnAg09Wk+xlJW056x9U3ljeqsBv4",
+	"WZujp7NvgLMtrW1A6Wej9kRTHmcnsedHFS1u/0IQShTeLpEazVysmEq4KGseGi7Imn2IxxS0rhL0BFDa",
+	"Y1oeMWjZppMNOBBJMnOgj56G2I5sa+f8zwjA3zPijuSMINdmcemydsDfkMtEaVNdLdJF3hWfWDpsR4WJ",
+	"Jpu0U4tCnzHSiRDgofMUd0icp115YsF28cOpSxpReeZmXMm6O34KA7ELli66CXbivbxlxxWA8lynXCQK",
+	"Z76k2gQjBkwKBP/DLMTa2fPoyeOzIRqnOFsQ0kTgF6ziFPO5D5Tt0rncDto5MFXX8OToFPK3VOu0D+c/",
+	"Sbk6jxfxGuaqYtpAVv9CxnGkdWXiyC/agHo7oacxtw70yX/oE+rY2QW6D0fF2yiOebQDwr5+y/ZXRTH1",
+	"UlWsYMJwWg7V7T745uBuasKWJd0auT1iYxme37KhTI2Hg4ka2EoWjjbr33R2MoXe4QX0WeYzohQIesdX",
+	"1Eh12jRjTz3MncoQ66eJkX++fvP6y6+I3jLE2wTHfliT43PNXc+k/Xe7t6Ps+Bgf1tOm5W21KHn+F7Z/",
+	"Vn8dLhsuxRtsz04FkYpEnnyHnI6tB5fkF7a4qsxaDMxZ110roOIDxEEgMAPCMewZqqfPDz81dzupimfg",
+	"7JoqcZVSLJLN1K0CmfXz4XxaBUnfiQE6Fj/Qd0yzyWzFrg7nxIqa914ls3+AYCqiafppDr+FTCZvablh",
+	"ALPeKWkYAEl2GOBY0+2WiQTVYYrMHGImVrprjPbSQVM8VXyS9zAZ/olDRH+JUM57pWCD7DYOBYuyVPuV",
+	"Gg9R7ekJXEHoQpnXLhT3T9ihjRMlrmhEi7te1WWVMH3MMLWkOUuk2dGE/zuwGbqeBqvPC8NEzuq4KSXL",
+	"qiyhDNLpJBWm0edBX4H+REXTl1SZWpNws4mztX9fJ0NcWlu0Eo4D0aMRXMLa+Nw0t+4dIz1WZNHtoJR8",
+	"WVNuLcviKTmH/IK/y4XOyCP4b3xeZ+QC/snFtjJYmLRNabfkeLUSHkJeHmbn2aPs4teYdQFNJTpFa4Jh",
+	"BPkEwEzbWc0MWTANABGXWaZHz9sL+93vOSuL9tQ9jsycVAWqNOONd6jXOl6PdVIG1X863Rnyt+CXxpYY",
+	"quX5XmoM+da+48tljCkM/9oblrbPfMy6lI8h1kDG/t7DBwOf7dvLb5VclFG+QYyb6bSPYetefUo0vbPb",
+	"dQcg1A29ZQ6E5gQx6e+svzxKMEBAXX8HDZ269aweSO80TPYlLqhOJOG7UXu4AGCEiRSnBDKgfMEt+9PW",
+	"apx6zQoCCe5Z7aSAlARUFS/Ovq2pm6F6sayMvfaLdkEEF3tEAvLK1dToB64IadioaPE2OPfH7NzDxfA/",
+	"9C3BMdHjgq+YjvvUgvTdgf3SBIiblFzXcG9/p5e37pS4dViozN4uWZ0RjYksFKtR4dsRTL17aGhJrtxz",
+	"/jD9u1wMveILrwFp7n50xidjxfQ66N2bYluj33vlzCHBsZNbqbm3Fyfs3w+BZDQx1H3krx1x+TCzj8Uk",
+	"AxdrMO8cnvK9dzIw+BI+hm91OmRXaeyVd38l9fw2+EnHWIuHqHKmYr6OxXX14LHapCM9MCw/0p+bE+Wz",
+	"O1N7DjZ/bN/DMQ18u3F21hcC0gwcQcBBUNPq6kDS6i87IXcZ6utSY64CUOYrp5yy0bpoS676aRkGzvXm",
+	"NG+5Y1uOWjfP2bgryknAvXhrO0L1+ZBlb0uaM78Rp4LPuc/ukktHD0quasC1/fXmlu1vEIdNxR6Jt8Gf",
+	"YH/4b/DPG2vcGVkyBV43YqTEJ/54A++xO6b2BGC0p38TV8QFwr9ArDTkehIjwW8Z7Nkv9OnfxGEJZqkW",
+	"vChiWbUvAYzus9gA+b2ptIHY15retSU09POcx0ph9KF3gcZ+7qk9YyB8mFsAY//w9ifsBuTCu855kLTH",
+	"R7fCVBcPv714dDaIvd8qtmRKxYKEb5ZA0tgFqQP/oEB/AtlI5dNMkIVswYzplC7+xElqxHfsUt33MjVC",
+	"GePNAVw3dgLoscmaqs39ff5j3159V6c7dq6abXWIzBui0J2C5RuRgDkq19E9Hj+Q4imOrQqUA24e92D/",
+	"TXlEWqNiK64dziD543wtE180dDWa5Lr+VLfhJiHSNhfcUc0Epaf1Xu4mXKDPeSXZDxyB3zlKQmoxaIHP",
+	"Hg/6/UNZGGXM4OJ3D4UpobJAJtoyMGbp7x1+PcUaGwW7dg32DGGMTX2vMjEIJ37HllMZjZIEaO8YJNZ5",
+	"Fi7XwBc64SCjim6YYUpPDqyrmtl2CgWuZrlipjdfL+XrDeOfGyYrM0cws25VG/rmycXZAMTmU0rGBzJ0",
+	"PyauYsuSr9Yx3pk1y28nnKi+JWRzjJ2s8Qyb5xSSM4s65TfQgC8ddTUQyQrZ4WMYb3D5vqVoJmREkl/L",
+	"Fj9xXIB9HGI8JR/qvUmbqCMc8ha8u7ASfgaDr0aPmfZCJKtsxqoK+8L2cJ41/m6MEoLWHEdgQlwF4GqQ",
+	"N68D21Sf7tgiGlaMs6bwfI3zHuThQ3vulqBbmnOzj7a4YVqn9KGG6XMsKPInJFaBcuXak3ZBhQ0/PWFo",
+	"FlaqjsU6UpZoL5Mhz188DXApAcFHzVNrKRm2zSA2hhdnhjVuFDMjQ6AesOhnp1doEsTl+lb31TMGKVkw",
+	"3JZIMA8ldzDPNr51Jur5S96ivw4a+t9nAUCf4tOJIZyRm69FXYv8eUquFN3ECY176KnqnRinsz0o0RS4",
+	"1kIfykgdum3JxZzd9xsA693FLnY8T/hdG/dqJObITcl67v5E/blU0hUQ+4GrAQRiSgn2LjDK/uj7F7Dr",
+	"5N4CrYeckMKVJ175BIzN3owshuaAp7Iy28pMchWXntd3xDeQ6Gc+pVvulZLuo4v2Ev5eI1mAUgcdM4q1",
+	"iHXuqxa4NLScNAB8o+n/gErZKiOewuQ2uTgTS87Z/6i2mHkwX8eTD1tmQMul6dggBLtjKvNYKh55MD7b",
+	"w8UQBhLAg2/oXvAVUCWAXzaLaKaa7GWFHk1KVooKQ6Ro+DtrvFJNuDAhESTJCuA093lPgKBzkI86vz/F",
+	"nAJtdoqVAFLntOBhOlHvR/LfbAtAq8hdj5Dfi8fI7ZfP6DLCL4zxGXXOLytjugYk7tayZC0KFCgVV22w",
+	"bhzwobh1Ay0N2NMo1HlHIFrnPLi//X5KXjK7Y3jN1Gp1a6DVa7/WigZ88/WTYYqSqfQA/cfA++5md3i5",
+	"hZ9XqG9i5Cn5vipLgmBKOw4q9o4LNiwFg7zkgvGGwA3XmgjpFwT8EmEN/qbMZsjbkj5GGkf8wxgc8F93",
+	"LBw4/PwvPUJ//4695nobtavHuPbcs33DaKAOUXyj1RpJvpYSqZ+ZaJmSCRqGg5V2CJdONBsjmeTvcpHy",
+	"tbmiVolCyzxP4RJSakw0EgB/n29G8I69p6tXMeoxp7f4PrX8xNhwYgWQwHas0eXobiBrnHBBIBE1G7a+",
+	"joFCwEcmvdHnykiar85ajqoF/f4PNXVE/p3F/njuzHrJHHXmZBht8z4ijcZQk7s5atwiwUg6MIoE1DYU",
+	"tnvSLJzkflbdwk3V9Y8TtYsf5Q64xSGWH1KLkw7Wr64FDXVnFb+jhs1dUXGs4nxJFtKsw5rl9lFQDYhe",
+	"OxLjDqiYGnq4d7+jhpKlLAumOkSRD+6oelDyhXd3I9++ISt+x7olE+K18QuuAPqxj4H5wy+6UyIjD+TW",
+	"fML3kB/yMJsKaU5r02PFBctIJfiHpw8ewDBVJR7g26da5rfTP72UahVL5Poe/t5eULuQUuQsJCdE/vv4",
+	"deMDyK2I5KPBiKR9be5AmTEPtVhytWEFCZL3M3L949X54ydP/9f/9f+ekisHPnaC54DGIyhCsxkX2tCy",
+	"nKdW5AX+Tr6D3x3d39ac2LnaBfnRG661u9Jj17DW27Vy0OqDZKvjU7Ni77qgUMNq+fjxo8dDCeDB1u18",
+	"9NH510++GQ4qVyK5dbhw9acyAuJ79K7R1UKwmOr+zipuwBWMrMOuZKsLWIKXJzAhT7uEvlnc1Rf5jpRY",
+	"MchpdeAwcvWriK4K2Wn6ycW0OLnDScDHg23Rf7gfUVFD6/X4e/b6xwSop32TB2nsTeW6sN6AS8GyNy7y",
+	"f8TiJO3rPYK/napTRY8VR7ycES70Fv4Dt39Gqm0paZERDpmyZp8RYKLMCGgMGXEc8VKRkot4XTh0hfZE",
+	"ejTlha/94mxAuB43dYAzoqv/I+VvPEqN67Btqkq4FSqkYH104F21nf1jhnMcOKrdBLQ61yvCXKze+5Ih",
+	"nx+CPN5XeG98EMdwM8BBYl9K+DwF3bB5n323VWzJP8TvVMjQycmWKkMWe18ZDTnj6SYphEcWGD2QN0fu",
+	"63Da1bZmk/AlMG9jwpfNPpzYFk7uqHJcO389FKIr3/bBLz9pVvy0jf3yvP74wU/vfG86vI2xG0OPKX0I",
+	"yciaeILb0+FaV24hu9D+lgAE0uK6EkaOjubw6M7GUXw2aTfd+ZCbbiw0KaDMSTgr7UJAWSgw/5Usm/KW",
+	"l+T8IqaMNJ7IIe0p3Kkj1t99PyhR2WJmHsXWE279iO3m9HW8WCBloXhKfrMahX35o93oO3RPuY7VFWo0",
+	"K5cZ+U18RCYuCbl3S8UYQSv6lHyH9NJhe+36CattdfKb+NjRhc7u8UiZVpigpxBAsHYTNkAxsWJXp1YX",
+	"WNV9xbpCtWleV9Mapa7Vd+n91OGK9GRcVa6DDt2r16Q1ys/kPalKz5OSTl2vSoZsuO1sIp/cEOfpiNEC",
+	"1WmwdkuBX6TDXjPW4QdpgzKB9E5hHrpeM/xCbFZCFpskeZ+xR4aV9R31MSrquSIhXuIZYjoABcdLMUlJ",
+	"ql9KqHu+flp8Y+Lbl77Qs4C4zI7ufXiqgwAITHrQ1efTCsylyhjantjpslo3RNNEZrUykIlS5re+0pPv",
+	"zbjvASxo/N7yKbU1X8IBOSjdO+qQ/jpFTYJcMkF+s02V0V9WmpbpclhB8p2rbZTyREyBZjC60XEGGPsh",
+	"HDNwTC0plJc0awbJf51dj4G8JuRnm4VgH+CGnIzt1hJcn1YHXDZxxGlogRqIdCTEqIUVcesRiHQgq7UY",
+	"+WnyH2/JQ+KkqNhzYVTCrWd3GVR3wpxLJasVupr/YV98iv9TOMPb/gfY/rEybFYZMAndSy4NEz7Zyhrf",
+	"RpaFK/LOzSnBCBpkhZk1xVuRQNQbcBzi1mEztUlBU1Kb+k8Owez0fSPJgjnfKblq2IRAC7MP0LKE4dvt",
+	"XIeBx+/26Z6Rki1NuqItN83M2ynwrNXg/lrTAs52QMpI0KvH9zRMbG9/+KGbEYnRgw9t3iX790IyZPW0",
+	"X4+vSFjD5vBXlKpJ85Qu0YewofqSm3ochZ6bDja0Ix8uWoJvjJ9p27NYpDx6GtTz5t4L5yprdllyq78w",
+	"iH2lZflmOXv61/7bJjgdPmaHRQH9kZrw4Pif52OJNsfl7Q+3I+JQ3raQNlqPknJjtQpfSySl7N973ZcY",
+	"JLw9beG/W1VcRvIH/OrX/T70+kaAPp8+/85aXe9rFsM45e6Uc6FhRBxJdDjgbAk6eJSbpUsma5jacAGE",
+	"nkupdlTFayL5eNEhhRkl7r2nVn2XyjTE7z6Tu2B5SRXT7TJqwwGnLtVHqlzwO0YLLhyceSI3m7PGx2tV",
+	"a2OmZukl69ofF4VL49W7Zrlt3lW/j81bF0cUqN9A2ndHy2gm26Mnw94nxYxqytxNcFvB/TXfMsVlMSqP",
+	"Ll6XLJ+8SEesRWy+f52YFjg8mR9HZgA22+BeEgDfYZWN/TOfnNeeL1eEYz/P/e/HmhnthuIbPD/mrJuS",
+	"trrlYo655rHIcYVQf003LgtAO9ObK+LeqnnK4CE/k54iJgMVDRQ0Q1f4cP3MhlFh2xOtegShIhaZkSY9",
+	"u0PNVvHScJEARkYQM0ENBk2+fPv81VdgcVVmbTU97lkyoHQjlm5xeGLAUGA3HPsijB9T46RgqRSl/sja",
+	"mup5iGxI40diKA2WVypxpCXB89ZUTfwYB517ogL/uU6ns3oNfu1ZufvQiGop+JwKEX7iCL6Cf62skdfS",
+	"uED5pTOFqMeakVvWLQVsT/cnw+I5iBb3wnhYvhpMYF/GGhxDVLgUImCnAfraFgV5ExspZU5LePnx48eP",
+	"O6iXEVipcCd0GMFLygX58f37t5eklHK7oPltXSo5jknyOzFqzmAKLJx7RipW2MXoTPXF2bdPDqO0O8UN",
+	"eyPKfV3oOtyHA+G/GCKmT3rvHUQ+lh6j2aEjYOR1o31Dee9CDRN2YqJs3xVpAgFZnZgEogt3GV118VaP",
+	"H0cz9OpqtBDxQ6xUrd88Hlb5albduoWAvswbKsjvGfBURs2UVLjzSgfMUkBcbLrAvyiHkWZU5evINqKq",
+	"BmAeTlSsrY8DaxqTzyadNwpQd7Vrdqws4+Tiky6T93QVd+ibfO1K4XY5onz9VXiGuMlH6k6Yt7jvDSkV",
+	"YnuqD4depkIi/looeAHT4aM1cGlwOHURYVhynSjqbKS8nW8mpVwmpoOjothsrBHIDeAH8F2Ib318+Geq",
+	"uK9UFtd0D4lgaVn1VezMqaGlXFWAWd5KzYKqIzS4p4ycwC2QrAzyLswZmqJKYPXOji4huy6FGvnaNQwP",
+	"OMEcL13z5pOvv/76/OGTfrNyvCHWJCXeiyHmLppJaBqMOIQmZxrqsqF7KMveqRZFiz3oLa10JJe157kL",
+	"w7w0eBjaxPAXVmhTlegUdv/2fERlcWtGhemscYusa2f5M9l/mXChDaNF83fD4qdA/Hy+g2SEaxD8Y7bd",
+	"KHsCn45vmDvOdhEjT1GRx31KTrGYBoaUmw0fcqOP87JPoaSIom7f1UcnpoAgnGjWU3xiEvZBd2HIrsCd",
+	"V8TaEOSatcUXXo0pHclst3E4CsTFuhWtae9Ct7vPRwqWNiosciHNlb6deFTUULhJYLa6xNikejLdkjCu",
+	"fBh2ITmmV9Fi1FtX221UWbB7wDhRcKxhS/Guli3BosWGC4/Tj8nNuyp2lTvUa1RDols+r1R8M/UdCZ+h",
+	"3t1AqGzJS1d9stc6qkr2PT4ZFgAZrNbRz4XQEykbQD7htT2m19f4ZM/ut+fKfMNFZdgYX727ClwP0qE2",
+	"PB5ajWcNUjqF4Y3KazP5U7mRudX2q7L0VVnwtgecG6oGlwBUaEo0nJI3SwK7XWfO3eN8oNSsNaQJMmGV",
+	"eAeCAIPi0qru+GewMhZsxYXG5Kqb/98NKRm9Yxr4AnZ15RqTr1Er7Owq/GaEy41uGKT+IPzGqQk1yC7F",
+	"eHt+9nDQCdNfSgZnI0X/G/qLwcucU80+X2dgGWJWLlh0MC3u8iFLXoZGws2OLR788Y83vgaQByd67uyM",
+	"aNlIBxRKAELsWwRQf57h6Fu+nReKLmPO/JeN2OAjTusFvBZVDn6DkXlQvxI2I41nSEId7J2jD0c8z4ap",
+	"laOFIHhMMydpXHur+VgPQlXeS2wd7qLP6EWuyiOqzDRXYcfSVpU1VUqmdQPF770tY2BaX5kL/RUQU2Wa",
+	"rOQl+YGbH6sF/P0Hbl7ShWfzcf6pzlo9ijqGm/s4Ih8pKbh0MNiG0c/QlR7lqeqvFj+wnT7/dZ0u8D5I",
+	"RBxe2ZG59FMYOjOd/Ym3advJPrhwujb2Rju8HdwNL7INLdhwomrMAf4J6sehX8zQleeQR2kDHvuKl4ZQ",
+	"je5e8hv+8jEjv6HNZP8LjUH7X3otlfkI++A3Q1cfY6MaKkCbULz5SqCzTHbuW9I7zcj5isnpkQV9PG6e",
+	"u6pZwjFiQu9i7SIx0lcrgDm+JI/ODs6ixq90cTGN8neU/pc6YYejHB34jj100bsDZSiw7iAkn+KcU4dH",
+	"TtB09gZInHEz5tJJ7bj3gCGyv6Ek257Z3ZUhJcRIwy2Ir9jvJSev3nx1nW3wz80y+x8ldf/BqP1fJpji",
+	"eTxk0zbwfo76b1CxmBLoBT9QjPZy9Dwf4DlLJFDDnsSn5Z6SbafDjl0J/UFSUPfYBHDmRCuzx5Ukl8s0",
+	"02eQW+dyT1CG17RwWiGWllmwpXSZPc5ROq6GmCzYG/v9KLfqKDZAAO6Owlx6BG6HSDUWi8EinRyMNSrg",
+	"lsG624Lc/I8Tlyl18qK4qeEytCq4ufTMGIQvm7cX+77SuYppiBXGOrLkSgOBE046N0hSwwrA8mtD986r",
+	"3cnIAjUCPH3gKVYhjfOBT9CD3eNUzsMsSMdAdqcSIcX5j7KZUTRnyXV8s2XiPSvZhoHxbZ+tJ3LB7OVo",
+	"TZvuolkFSFgNyDjrRwOcIZ4m/rnp0bHYmWd0OtgRQd5zmuWp7mMf4dO7SjyTmy1VPFqzpsmvSpmJBYdz",
+	"xG4R380M6+qih6SkOcsItGN3BPzHlKLAW6pYkczXWklZjG3E3gdNssKEN2qZPSjF5LKgVCXsmCF/DdAA",
+	"kweYEvRQzg6/DsW36oJTosBilC6ICx3xHiEYwuRejZVWTK44kLc6ryohePdj+Y/YTEnD/vr6xx/lZEBK",
+	"HDT1mm6AM8XR8/iZD1KgJ6Kg4qD18/N0Gv90zG8SeuRm5i9sHzsUaoqqKFRF6/XJLduvmCAn5bKxX1t8",
+	"VlEeG4/ur5FktilWnD9+/PDbQU3ZVUQPexcdWa6oQdfGhDU/gq/huIDASLSvQMslVeulr+LMhn4I/xhS",
+	"hjWz1DlsgO0GUMN2awMHGYQ36YadkmtwpuIvdfIanInCJ3dJe19wgx7Up82R5NIQuSErMJOYZliHUIPP",
+	"3YM2CNLtYJ07+B05QQMkonfo/uG332rS2ddXr56Tjx9vsPAhHpM5FbZ7C0ZwFt0GCmfkcXRGjinRmbg5",
+	"fmn8qzBNSLgGuZGopcA0XbbM2iYYkfA7X5wNOJrP+q+XlChNqomVHaKKQqFBFlKsQQl1ITxf86UrPiqX",
+	"Ti6a0n0IhKCKkZItQRKCs8MvTzwc1fY99JYJxcq+L/yWnRBPghR7taqQENldt/D7F5osK5FDjUIwIxTL",
+	"7a0cSfBt4xSmIGXkhvLjSJ6m1vFNRyZjrn3csYOHUcRl4udO7kRWc3/7iXQGTkQEPq3oVjW1BrVLFo0b",
+	"p8lSHdHs/Nj0HVPPq0vqeMeEYYU7Ty+bCJHdU+gii05jyH0/7X7p1ZaS+s2xKsrhEZDY1T1Fa8pqk/Av",
+	"dDMN9V4Y+gEIYYQ1KcGbuVZyJ2aNsNe5UjOP1QMfVV411YypXids7niK/fdKbsjDOkmcL4krwRRHp6bp",
+	"lePaUl/tpKDa+bQj8c/0juLLdcVpHdYbCcpI2NmkXDCVeSbLDGO0VpVWfLU2OsbcL/PbhMMVP7uhewiE",
+	"1mwDcR/wUYfUn6/fvCbXcNv78961Y/UM19M9Xuq19/4psU2BW6ELQz3mAGv36BXdk7Usi0Yf0hlZVMb5",
+	"M6Lg17DgoD1Rde98sg92t3r3ko+WC6NkaU18weyilehvT8QzP/1EaxzqOsjSxQ7axdZPIYLVKIWMtkDc",
+	"wRFXe8s7xosgz5+9unKyKxV5v98y96+NLKqSnZIXRvtIanMrce0IyFxkqlnJzHc581KS1VpPFjjvMlQF",
+	"S7nCkJViplJCk9/cWx8vY/dgZg8EXBxWZKQSoH8fRJZS6UKRzM5ENEk69rQ6knRJHp5Z1a4dVHZJoWdH",
+	"hY3G1ooMzqV7QShje++ZNgEX1sRAv0f5+gwQl/HZFWH8s+OhQ+9tW5KsSJTMsJTS46+joH37ePRCubdj",
+	"cpQlG2rQrS12nBwGsPh7kaXOOnvne0ebVnK7jVY1B1pDj8KWLja9Yx2rZEwlMbnqc/o/PjsDJr2JZEkj",
+	"L7LDG6dRjYbXNihfd8SdkboU/IIPlkrsom8lII3dijVdahqNykACCw8x0RFki/j+D/7pj1n9ZiKSfBwt",
+	"bjrbd1tMjl/eUSfswwP7GR5tPAPjoZ/NNGRB+lvQ3fRq/BDM/QQts1Ol4aaEQ+bGuVOQ7veGlts1XTBz",
+	"48scgdeUfOnPXXxAVBumeH7zFZb4vHF4ppsIEtO114JKB03MstmaWTNhQTV7clGpMq7ruwMxPOecc8X/",
+	"K8r7lEoQfMnsD5poY/vvjOaNZuUd0+TLm7/97caHakEjpLegJWjI3ediReiO7r/KyM1fr07+z7OTb3+9",
+	"gTbczIJbLiM3vz08/3hDFNsyanQNEnTtcvOU3Lx88ezENvHrbxcfT/5qG4J3DpzfT4aB9glZuY+YgTsD",
+	"PiFsAA28dnu08VZfvX0xf//mL89fz4Klmv1PmBE3s/NffzvLnpx//ENso2K705GGxx9edabP4SXdt0Ax",
+	"WNL0Uya9ysckPDcwnDFrn8xnds2kl/1nP84JR9WVC4ACF6DzXwtCyV9+dvVP7C/Q8CmBsuGqEmjSQEk5",
+	"kbOsJtpDHHnmapewLW5kuRO+9Ewut/s6FU538AErKdglERK9yqzUDqHmjYZI+PcIJ7CnDIqQslOz9hFK",
+	"X/plwUpH51yH3+EfWyum9hjaMsHq8sF2NQ7KW9jjckrqDnTQVxWOr3VdOKyX6PvQq5qsbpZ2rPYQ3IeZ",
+	"+skf50kfm/c4joAmOMZr/TkroNVlL92gukMYWRKt2+PpdZ8oEWyHYQm5DHLrcXOhf4MV3EpfLrecOc+G",
+	"w3vWlujsXji5IElkK6Ph1Fb9SZicL9zeNx4A5P5K3LebEFwuK2EcRuGUvBHMAVCxJ64AY/NxQg2hmIs/",
+	"pe93kzw6B2vJPhhFYfWj7gdtIMioD2nZllwUwC9PhY+5B2kn372+Jpru22bUFJseW5yykeOy7huKyfFA",
+	"ZUvwg7ZEaRI7nDCHYPrzJ+cPLy56TuxRx6Zvu8cr3yB0tpX+NMUexRgkm9mVn/Mi5hO2T7UZ0C6GskCb",
+	"9vo37IYLv06RGKqiG5+RH6mLUOVrVxmqJb2QrSEFRH3tLf3D2580MXIFFNNN2GtRFaumVpqn16yHePHw",
+	"24tHZxcTCdjAo8NNshIZOuTd9fyFJvZhX8kavRRbJXOm9VN7Km4p1KLSfCVoiWMSVgkpS3tRE6msccQK",
+	"/w5LwLEn4R+kMkdvDPZhK/UAydbYTnwi4547ItLEe120NKPFXILSHcWvSmkgeEL0Xhu28TQIJ/aVS3In",
+	"y2rDHNPbZrvUPhgYXxAEjA4iuz1p39GlthXTvrpXBCWxpluoMVzDXZ0YESYKfUlouaN7HfqhPT85VoT2",
+	"Vj9FaJyrAeTYIYDX2avVtj30HEA2x1nobMWvzLIZNJsAzMrtfAWw1GFnejiOMDODicIBYuCogB3V2Ne2",
+	"37e8LFnR53sfUVIa+oqtx/Bbt7rVQewXwApBFfGHkVc7sKGnVqWimwaIc/3ihxev37tCcj00CCCJqbJ6",
+	"Oqyrh8oLNVhaBISmSXh1h9ax132S41Tzf7Lj+VYO7s4xuzxelu+Xtdy01gWCqlSnF8a2Uy9LsAyoPnr+",
+	"91yW9sgmKyWrbRzrjOfGseftpDM1tQwDJ18A7sJ4Bjc9rHB6TRUrxvYJ4PZpDBfAfgNUGZgLBZYAwYKd",
+	"qfoaictgnJiMJfNxptI9Bsuwwe95yd661Tpinx3kJsqyMnHmvclmfY/F+COjJXZgLFNZXe9FG5Kvma9T",
+	"AvUNYetZJRUofDymwYV77d2km+uF6zTRGeQXpQqfr6HLCLcMwZXAt76Rij11lALuHn2Kd99NBmplcFv6",
+	"2DT7YOW1vuMiBKX1JPVtDzeVUW1shLfhrZW+qIoDo9ATy5tEE6UhSQEzkv0BgUhLQVAJLIDxezgHzxUR",
+	"cRPjRxx0tkfkXnh/UEfigHY3hduLCYMmd45ArSbr5cqrAG07919M83TAMV4LUMy8QCeFq/aDj+LOmuZ4",
+	"OJS6OCF2rHiGNDKXEYEx+TYjVbG1t6XOzXYErY7jKPdNjtPi4f0p6ZMdAr1YRlTCYxdXJuxKNMV9w4PC",
+	"aRVDikAkfO0Uth3geJ2HwJ584KOesrbd0gLIKIX7pdl7dpc0XQpmtWcv3k/wCB3Dn49twndWrl46RGAX",
+	"eTqhfgP7MKJ6A6SLwaM9/Xnr9YWINV1M5KxOb84exovOsQ3FzDAysFtbo7eTDAn1hnyp7JGsj5nf0H5Y",
+	"ffMxOUw3lZy5DiUE+TBruX1AtzzCbDsckomHjq3OdPoKKFAR43pp78uS6rXnIwJVwznjHpATMidtuucl",
+	"o+bBH8ewfIzlHW50708JX0SiT5DyQQxdgWEaArBcGKDOTDgkgo4P6VNDIkEsZErs494poXUT8Bp1/I0g",
+	"hPZN9g1jDLj49xDL7yGW30Msv4dY/pOFWPzt3Zv+aR96x5a/x2R+j8n8HpP5PSbze0zm95jM7zGZ/7wx",
+	"meE6Ev/iOM3PDY5/tAM6DWH8u1yk4hTAzNBUMWgd7kit5Jy9T2v0KUZSXHJo7o/TwlnevSbq2NTqzwdl",
+	"dDEB36eI9Z61XZdxK1jHV+cozvNKKSZMX+F6uGWR5Cy3JxDcrTyhbKDq3hMUWyi500y5bLYerrNjKs8u",
+	"ldzEDxZPsFMTrdF4kfyxlHrHZOjE6Lpa5FutRlsz4IZWz2+zcD0SclSx3DxayPnNEsz5yqyZMDwHhDXd",
+	"bp1W4MtZgsbVVEcB+lKKMQOMoRFUqciS5rYFkKylHbALR+LPc/x57iermwryMOr4DMu2tR52BXL6/Jz+",
+	"pv6Uwg7QRtCNnoW5n5CCHkcK1xMyMIaLlfbV1dq9SVWsCpL/ogW6kCqwpiPGmxOKF2rKi/a5EXLmJh34",
+	"ZEN5iQytTIyIu8rb+Gj5SrwQr5hZy0LHK2vcsrh+gAehf4LspLolcJrxOlgwXEkwOpN3vHB5++PWHMbw",
+	"1r03uPRBdc7mW+m5qdsdHwzuCbyEZ/1KMp0hlwPXdY2BUW66di5cu8tvhBfhSLyr2HCRiDqChuxijhtm",
+	"NWm0oPGdqHzmJeWJmwV+8kSnmlCyZUpL8YXG76Ta40mGHa0rpnodnKmrtTJGitq9GtG9C64cGU/6hqwd",
+	"ul5mfIGK23at3kCNyuV2WjnkbGYYnXDY/WBn8j2jm3H6cz2J9UQHg6/761fVdyYqZkCUqa6KYmrYTu3n",
+	"jh+oQwNOHQfmTlZlAYYGqgBozblcf6ft3oOHraxWXMynxtCmPf8xPXPIozs5IaqQebWJ6qUvjCb/x9Wr",
+	"l8Q/gixZN86esVpJub9xeXBmzTZRkfXe74hjmIo9en1pneoDXLpY9SVOoAM7vUX84+mQsplV60sd9TUl",
+	"ipR2yoG5KoV1ddIJOWKw+IlT0P3o68ygP0t2ueKOgNREqkceuD8b6eqpblnjTLCCMNjoKVrkI/yVAbfM",
+	"AGUM9SmErpiLkVapnTxVIUdWR71GLcn9jh/NZdvWGv+dYyA3mtyyrfkExI3P6Ied0I4cNWZuELf2s9+A",
+	"cxpYDuzORnyzcDvVJ8OvA4fOvSjZ4SH2CZq28zN0CakYFdV2DJ31M/co1C0sWAIBOJVwnn3gZt5pL+Sj",
+	"E9Nprt7WFEZQRFNxY5jIAoopUgm7W8u7BI+cq4+YZnltH7Cz/4+9d19uI8fyhF8Fwd0Id8+X1M12XeTY",
+	"iFXbcpWnbJfHksvzfe1aE2SCJEZJgA0gRXM8jtin2QfbJ/kC5xwgM8lM3lOyq7r/6LIkMoEEDg7O9ffD",
+	"8FKQlU7S4VNvt/AM7nk/sUbYtE25b5vR0fzfHE+54yusMpwZm3HlLJI4LMA+syvSNd4G/Tuei983hl1+",
+	"hTPIJ/XFZSLd0jDbCd3sigBXlVh+izrAMtdw+RKiup1iGaAFeKEFcGq/lhAgBGhCkPoClX0WfQ8+8s+I",
+	"NRdOLFRQrDtyb3h9rTFczbX8rG8gdl+ea8KGAMRXbzQUYP7r5kLIQwXkZC3Hp9k29rcZIL+fQAHF7wQV",
+	"hKwMfwrrrvLJhJPWDKSgzfF+beicJOHKsyEwXHvj5yrVStDbLrmfeLpAv3bzKfBPgJxU0JZWLk1uc559",
+	"3ANoCNHNkec0ikwSABRxRcL5LAHzo15qukMugFZj24oZUIhNFVwFVv/mp/03wAZlfaycwKzUkOriBhk3",
+	"wJhHiP0LKMlnJ+tQeON0mxbh6VggQNkmccv347k//uAiQIIBw1Ng2dcT7DYhbQmsP58tqnWjndjOPFt1",
+	"nzRF3baRxFWQsTXJCKBiX4l+VTJA6q+5vhiUhEAMh1gwMgwuFKQoZ9xAoh8hSWP17RzaZI7Yc9yYieDB",
+	"J7F6IjDnQ7n/TAxdOZvvlQACy6A6KIhK6q78qNSXM+VsSilonO8DvHeOGLxcJoUtU9bQJzBtPeOWTY0A",
+	"4gPGx4LXwDTTnOpSYNhh0+dpNocSHP84Z6R/1oh7ZUjlRrCK+Jz6kEBIfGym3YIxVZ1Pz3KV9vWnHnha",
+	"XoHGCqJYumCZy41KWA/qLnowuRmXDgqjpMN6DKgjKdozwnZN8wysMhwlsJCUmKdRZ/q9rOec1jsmWgLG",
+	"P2ZQnG6U8rcN9DrRloPQbyHXIPVOI7xnvG6KOk8obyX3LazCZoJ6Fa/muHpCpSjsfh2JsjtXipCVIqN3",
+	"9flJ3SGxN5Lg7wgVuHEa77YF8f0VSwND5DmBjFBCtLcQP6+rEEzFUtLmZIPadHjeJnTYN2JOV+deeaL6",
+	"MJc2fCSeZsTMvRjmGgbgp20aHYy+ld70EWbjctbyd5I4bp2gX2Nue2Ny/X4us7ShkIXIFaUjS7dctYJk",
+	"v0dbcu/vksNeUZVg5X+KDd28+px/TV9Rw6LWxxuWJaAU/tsqFuH3rc6a4G7gL8kaq4WP6CaFzwS+VeR+",
+	"FdxUYI5LC7G6I2kd8hTf2gdp8g1iHDCVKehTZJV7glkkaRlXDIJZLJO2oRwBHv/RCG4bAs1bV3T4C8TV",
+	"1dvBcpP3V/Cy1i1xbdwoPLe0o5WykLCyYckapPAVvUu8NpD1xVt4oUulVttfc6m2Baj7BYDkiu4pC4iQ",
+	"FRYOpzOADawFikNDsTxbpT/6BU+Rp3EKYaOP5V/+vgwq+Knrv9295QYaEvxjXuur4ilv4CmlX/1ehJnK",
+	"AIbruZVqcQ8frrU+wAekd63dNcEn22dIRoYrt00GjStX741AAnS7IFHj1VUp4Fg+I5dQJYJDstlYQ80p",
+	"nBqqDwmXM5vk1gUK6krRyOYFeOHN4lo1Lf4hIsX1ycmDtXf6x7ffO9imTG2SdVxOmLQuTbFYydswocYQ",
+	"DXfLeN//xeuzBqmr3aeDd9k5UhDr5W+D/jp4WL2ITaYZ1Ys18Qx9bDz469TVWl6hnXjPakxnqY1084Y+",
+	"4R1wsMN3GkhNNyHDWt9s5923ur2vV2zV3FqJQREeU5nyWjDtsOuH0YEkQbtnysIjdtF1S0K6icrZVkW2",
+	"TulXluDYpxB6tVf0grTAyrYRw90K0a3ZXeueFyzX1Q0shUUboi9OWKj8VsJAkVPCzk4e/cD6cyeg4XRS",
+	"X1i2ylzJpdugZRQ/lhSGRTP9ERJFTGthD4jg266icqD4NKRZEnZ6clJ+sQ1PYbHIdXcq5WW2TOGYXA3C",
+	"DbU0dyOQ1WKijVh4A22gU0oYRqtmNzDgwhyTYsnKU2ha96vi1VZJEOxmbDcIQbwn+Jsytw7PsgA543US",
+	"Cl9sBl0V6K1JInNzU7d6z0urFZwm/5zAjp5gjByoMP0zGgvvyfnZVLLc2AhRK1vrK35WVQBjUhOzwCEp",
+	"q02prcb7sRgQxFSKZqmuryrcpPsOWv9uqnm95rQIxT3ra5REbaf7RZaFJYs97JV0x2QDDx+fXQrKFhHY",
+	"8JZRQmqFW9+IA/V77NJV0WZPxEpbTgzlp3q9PdDT9SEbv2pX8Ml6pvQQOYVhwkMrIcjGzThga8UFZMpw",
+	"UCrq36jfIeykVB/T2sa2l9zrlIDpj80Wt/qGmi2IfKig3/ru8cm6vvym+mMR21r97tfNfoNY/q69G1vL",
+	"QjvtHklD615VYmr8wk1PV+M5cUE7LNTkjPVMQY/c0WatSHQe8HGN73EQRwGG2MNLKHZzOYvpL5hedOHJ",
+	"pS9pb3+dQ0vShM/LiTn/Pa+j86yefecd5sqeVUh3F9sj7TRvMpJYyh3vcyugkB6pzSEUz+e2lOsGdg2s",
+	"OXZjXtBfHrHXFJ2gdkeKTkhHRxzgViZSsVQMZNqEzrDODx/qXG2nv4lHprYkyr823r+RBo1bx0aaZ0Wf",
+	"AZJ7Qo9Blm5IiLb3oZmOuV2ly4ATycbSM6gmewC9P8CxDR3sRbEZvAI2rJa6VGvNmmZC5KQzzc2oNpVz",
+	"Ud3bNHJ+j3TTRhc5j9o2LS9EJK31JdV69nG7na1ualXYN9xVP2ht08Q1SE5hgjePsvwiTc+rPChs4NHu",
+	"dXKFYgjVciuNDk2N3Qt04yCWpWNYCEWdIlzSSYfQzsuKbndN/c67fBcTnVNcecEgmubNIBsXWabB32MD",
+	"oBry+sdS9NZuaPGPqgNs8A3EqPjYnzux5Ted4cOhHMBXa17nShBYkhEDIW9FChT3kdPVzTQb69ygq7nh",
+	"62HF/NJkl1p3qbIequAmgtvciJQJiJ5b+QnH3WjIxfhyaXnrl666BfUzXly6Rjn6G8+4qqNX4oWArRTs",
+	"sjBCGYJ1DQDAkECYGr83G+4FZRQXK8uQt2uoDYKdhApC1MA2n0xEyvIp68/pquEuVIVfwh0DYHB9nc4f",
+	"2CRCsoQewxIlthN8skf3BiYpwzo27sBTbYyIxLVbuD7FbbQYYd3G5qanNE7vjVlNQV/vlU3zj/4E1B/z",
+	"EqMs/K82DFtIAXblD+ZVAM7Ld28XfaL6nrTDTYQO40j2D/fMcExHiKKz5/MWdUlYucbdbQqrYmZm8/hV",
+	"eY/WH/1GjImVtgCOtOW9W9ZxdS2zeqNhF9a1qHpMOpAQWnNZv9WzAypYUBe2CeVsFtrrBlGvQF1Pf3Nm",
+	"5LTijtWkJWNWaFOXYa2HtFWpLY66wYssNjjxYP7AzYp3dicuqdT1RZuqqTsML4ymcsNGj2RV5RRlpWt6",
+	"MxzSImy2QtQktpXPGb5Tm5StM7upBLgqDhXpabbJFeHy+PeNCxnLifFti7uzMrnK29UfuTq8BT5w8rYB",
+	"2XAVAOpuxZN2mvF5c2Y/CObqgy/ML/5zIQps5Uh9lOowgWCjs7UBvreaIO6XcAV2amOtrArNIEoRbU8Y",
+	"bG3EOK5OTck9OgBQcg9dxiPDJ+cMYnA2YUqXSqmVZraIDxd14SSPy8DJpdiVFeYgrqGtb+g+UJWTf/z2",
+	"mf/itMRi2wpxff3hWSgl6gLKTAnNpYKU/miDg7MYTN77IJWD4osAAbiaxFOixAwimrG5JjD8LkXiF8Pp",
+	"Z5twNG9+/BbNdd1Qp+rf8uBVUiGov15+N6iSgofVTb0RGg/K5NcLP36s7snvRX+s9c12t8FOkG/0nYaK",
+	"pnX2j7gV2xQJvtZODsTlragvFRzX+uAxDJsJntok+rmOyKADRiA1hmG38VFnx0NHKx/O3aq+jEZDyZWq",
+	"5zZq2KC7hBiMaVFLd0tpl9ZeMOUXKJmQ/0EXQ8YHN1hX7oSZ4ICLkDfFm9DDDnFdBJFu78agEfa7NCqO",
+	"ickFy1UmrGUjeSvURmmUGjcSouLSstInl5jKkkOfrgK4/uxkDTz6DgejJP8rXpg+tcnLFuz7C7FSqOON",
+	"BUPsonytYT+k9tcfAAxqBKjSSrAJTxf5N2qu4ro7rnx867rUlRNqQEVDA2ipwclRu/rnwpH4krDPtAT+",
+	"n6Xthx9v6R+YU/D/6s/9/+cm8//JpLrx/0W/y//Lex/+v/+h+/BpAJ7/ApHkz17Df1l+4bqlrkVqW7Gu",
+	"tU9dFatbXtX6LkwS8BWHeb1lsFhClVmB8N8Q08YMHAAG4utwJGJvSJStITipl9BrgvX2I90I6nnxQ3oR",
+	"TBDmoyn3nnRmxVW/kfpcNFiimRIe9HtdV70Vg9xIN7/yj8M1tAV0rPSvMdD6RsbKxvMOgWh9DJ8r1MZU",
+	"/iLmlWoDmCUsl+AGaiHos2Pnpp0vX6DydagbyvZxk7zMvXsRaFMiUwpQI6YaspvMjY3OR2NULhdvXhyx",
+	"10A8wo0ANhHsM0yYTPF37969eHb7ffJBYcLI/+rt86fs4cOHPzKp2Lvrp0fs0hhtir/9+Ojx94zK2myE",
+	"KkVKn95Ap6KHqXqAOkDyBJEBNDQK5dEH9UFdQnx/ShlTTOtLxXqfunwwENb2oEXBWywDJJd4AjprFvsP",
+	"ICcrFIFOgyj3dTo/+qB607yfyUHvnHIBBQyVl0Em1RHrWZENe+d+DKxyQDx3kTKpktjIICZWZLfCAlcd",
+	"gGcnbMzNBK67IR8460eDVHPvPOAhsl5Q6VBacc7eCp76JzzPswxRHUXQ+kn591xVbj/WK7QkPeqDqntW",
+	"8bEH8Trxn2l8GGie3nl8CBGUQHXeB1X+JLYQ4jphuyrAuvkNgwLKhMkh1hVasUgO9gSfL6E2A8lvcDsW",
+	"xjDiVvCsNJ0N34lkDLaPZBAOG2WF/B0LqHZHH9SFKkkaQud+6lonpt182isVW2LL93ngqYJDnRD0F9TA",
+	"RBnB2l2sOBGKTaTKoap6pBMm3QfF7Y0ld3NqtB5SUelfHp08ZD0/8sd8+tGLpUh7CXIgwa/fTXt/hePx",
+	"noDUMHHlj4Gfo19l3BPLHp08OmIX9M7wUnAlDfRUMKrqiadnRqDtnP10eR1MgN6nLixQrxhwwFUoOqXk",
+	"KyDspwxWFJ0JhO1UrHd5zUc9P4U37+CZzy5fXl5f0vq+GHaB76y3hFr86PTsg+rR9fRxIrgCcIseXklW",
+	"TwScWSjs8VfEkFvnnfVw+uHZr7USOMA5+5dewZKB+pyw0o1gPAO0BJQBrAmBzidgvej9e/c1avDub1LM",
+	"uhf2nL2+eHXZ8+tsA3YJd7T3wsv7UqGUXyYZO1l5nkp39EEBNs1AKCyakalQTg6l97g7F1M+GIvu2dFJ",
+	"cZGUfleuOe/820VZ4i12jQcIeov8OlOhp5kI0Icjwyd4cyOKUMe/4a9TuAqK7pfOeefkiEbTU6H4VHbO",
+	"Ow+PTmFSfpfh/jvmU3l8e3qMGrkbQB39n0Z11/wF1kezsxOgEYln7kXaOe94D+kCHvQ2PAdAnaZaWbxu",
+	"z05OFiif+HSayQE84/g/KLKO1/06Y6AyEjhncMUuGOK/YNIj9pzXPTFO8fgNVXJ/qewRHJywCfYmhJlU",
+	"GpE+EqyZETNhHSoC7FWG5lueI+9BuPe89eDlFEZp2IDjzzL9gsufiSYrnFTHCKDSvLzKgSCkGH/XziJg",
+	"vZhjr1/f65hZhOyZF29zxKB3sVxNhxAnSdS8lE+vbvnTTFtR2QmQroB51zn/e/2SFx85fuGf9OX3JUl5",
+	"tPzSz7QSB9hPmDSgtCOIP+wmbs22u5YJs+q0wJ/J2Ci3UgBKfMUYANMLybQ0GO9oGYGeBkVH3Rf+33Tv",
+	"kDESjuTjxiOJk1zalwXwHTXI8lTQ+CBFAMYTIkt+fjdiiqv18ISlgbPOf/kfuYDuFFJ2SMWdlA5y3DGK",
+	"PSz1u/zepqbwC9CqhqCNjtVz/krGglp/qSQMgysIB7ikHnB7qqLmjdcaSQO1cMwHN0rPMpESJXZtxPB5",
+	"IUv+AA+96YWP92ZyqeYGpPNJiQLNH36ghgGbLj1iL8ocUoCDxHMroDs4mCXoS1Zl76KYJqzPwTTDgSWj",
+	"Nam4CtgPJZHItL6xgaJIMU4Ls7swWJkJFQhG6u+K19qbJrhAtqiS9icawh0ArbW8f5cqhfW5ohH+bNt3",
+	"SU44rTD4DFvtWNKhPte6UAk+UxY99RLwxTBeG2OHNu+jFwmF8TpcJTSNqKaR+g5p9HE7mdMAw0WeMVw2",
+	"KV7mUkX9zS4qT/IDOgmKAvQVeC1QcAe2bcr0cFlMSDz2PuJwF/9NIzPfGvGIlWRFIR0s64QPxlLBsvYF",
+	"AOVpwtWlGozO2cnDk+7Jaffk7Pr08fnJyfnJyf+HTTMbCxy98JucRK+IRIX84Lcp778IMaWtruqKKG59",
+	"Prghnxc8uu0Vl3eeGs0lhK9A/yuhclxwLHkG8o2/cXICxluuwHmEnATcSgSgnVTs8JC66FltXA8NYzCi",
+	"ZtKKI3YBRhR63Vn2JNhX/ufCSk5l+kGVYkWxV9OPD7ay0+WYj02qPh0ywhagQPBQsg3Qk6wx2mCl1ths",
+	"F+C3PsCLGiJNPeTHPO8hEx5z3N40WWkIIlIW/TUZ+y9JXecpOMVYqtYXI+ILaRgPQ6h7DPiGcCmD/VLa",
+	"gaZhI2PcVsPWPYnwiTdWFn4LA1Jx0zOtxKu1eORmeI71Twu1V9s/bfmKgqrrJ4xD6AthLiFtYHSu0qbF",
+	"tkj8X2P4d7pI4RWq+fwPXV4HRu6ns/baeIqZ0o0++1JOpGvZEvF73XIQQgPum5f8ipvq9cQmavdYfArl",
+	"wrXa9+nVb6BC/Gn616tfX4dIG4fsQ1WrJsw6I9A7eCqyLNJC2CkEHMdCBD4XYIDFO8PLYp5xNhJ4p3jH",
+	"xejpGDDCh0ZjQnjBCIVJN2jDOgkkga+XwYG9Lckg/uQ3OmsQw3+q23+q28Or2+0U0aeuSpeVUQ0Sq/jk",
+	"jr1Ir/zcknJCPAyw5caCB/a1pziX7jNpm/H9LzD/Fyjg/VOOKquxNPj+ahCcJz8qdP0MF4zQzZXhrTBy",
+	"OG8On7znGbFFz8Y6E94qhbwhEMBPptwIuAwh/AGnQ+lUWGYEoa8RTIr3zc6xRCJ0M80KHhDGlZiBIhnk",
+	"/pwNE+iBCwmSmPKJXZ0hLwy0e9Iy6IpEV6/nd+9jJtVND/9ioIwhdFBDa+6yev0NliGo13avRxiLvl8n",
+	"ie/D6sBbHeDKfGP0LYUylWZCOTOH51NmKkHv0C8/Rk7SNaKE8V//K7jkiqqOIFoD7nimR4iJWe/i8ME4",
+	"zCSKjiy8dNzeyOQFBMxaWWkBPr5oecd+ePFJLiJa8JRoHZZdihJ3jxStpmaWWIfaMopAG+BgLC7+Oa4q",
+	"ZTphQUobSx9bG9qPjzv+7LXcl2ZVceHXSSBCfImDTWLa3RmuLF3Y4DiGQw1w8AB10nvz69U1O47fhZRr",
+	"IALBEA9uNOU6ISTjneEPikT5nA3GGpIagZm7rJiVmEEFE7sKfFp9AQSkEhtwK8RnMFQciRtkGSD2UvhF",
+	"nct6kaYVaqjt40AIDrdPJIguZb9JIyNs11E2apHwr5PpAc82D/qUKA/vON7zjCQCrRq7UmmGGqgDJDPS",
+	"FOOFXksRlsHSIdvlRAlDsSXR5bkbR1S/prj1C2ehlkxaNvJHycvzSOv0SSzqcSa3TgApPsRTnJ6SaVoV",
+	"z2cwwtNiAhdx/DvMOz7Xxrs+gAmvnDCKZ6y0KIyXJrXR4ib1l0w5Xw15X6dxpZ5QvfhIsGP4BROfphn3",
+	"Z3+MVKbVZftJuM3W7GS7k1p66c55p+v/97fLn168Zk8v316/eP7i6cX1Jfz2//7v/1Mt9j7vnJ2cfdc9",
+	"Pe2enV2ffB8CuNUa/g5PeSfpDKUaCTM1gOPd+bF/OsDHKe0+QgIGw8HwtNMfK0+jsLv3il//j1BfEfcs",
+	"7hN7ODzjp6ebq5La1WzzctxTzmIeo/bie+EIYBi6+SE4O9YWuTNni/ntYIbl00zzVKSVGUHxWE11AWxq",
+	"gwhue8H8Cl3Ey77X6T9l96Cy+4qnh1CWr/iNOJyq9L/SkCbtcCI+qb+ZVhVzZKGGEgppIAYUrTnISgQC",
+	"vnr7+2l5lH1VKDVD/P3zoSXMn2BYzn85+gc/ohGPtIF1DVTcXrQu8U/s6UUREPkHX5LRs++7J2fdk9Nr",
+	"mAzNx38E64tKc174jBVG8qxz3nk0POOdL7/vIqitOh/l/Szy/FKNgDXc2+/C7mcm2ZLvscpIgj1jQ55l",
+	"mKJzOjoC5UODKhjqdL0UI5mWrh6yeLA2MKL2s/LvyOjCWTNeXonN7avGBD7ZpVbwTKSlOmVodDhiL1AK",
+	"BMlBCBVJVcZrqi7vm9wdbG139KAgSrXJrQbYPuWPvXn74reL60v2y+X/Gz+2y4E9aFK9/GZ/DiW5w4q3",
+	"ph7fgaHndQzVmO92BkuasZRDb7ylf1Xo4GxRBZCwocycMCJ9woygmKASFjsMoPC8qJOtvdmflSa2UZKq",
+	"iqexIqpf//UCmGPlVxdCj5/4ANV/U+qGGnG3eGbIDwXa0wRyYKPA0ggnChetNhkDnFtNqSIA5F87A3/9",
+	"YesghNFDAdVRJGQcyVu472JVK8UFc4v7zdM57jZmMI1ApsLINd9Lxch4h6UHCT89HGZSiV7jOwXi2uKd",
+	"NupbLUToOQhjHS5HU8luWWib5kWf2a4o927qAkq6ucjNkix26b+Vz3Rru7+/5fKBBbzKtlTys2oR0kKZ",
+	"ckkjlzXtNhEBoHzrCzg9SEJoE2a0nnhbCQLeIrQdgV1EwPeOwK8ozF3ilkVn7Yi9pf4iyPphRq6o4mqI",
+	"GzyrYBmtqqOKSUVv1QWFQb8qFe0PtWFnjwp0SBB0TJoWkv4iFZOpdkIN5t1fAESwORG+Gupva0tuW1kj",
+	"zPaN7K3TFsavk/OnsZW3lI1+qQcrUHdLnYZtZ59xdpVWjo1OzWJrZpNZczw1YpjJ0dg1p5uisFICKcT+",
+	"pRoB0+45lfknmASCwhRE8RE2QdBNx0cPLB3Q0Fbmv6JNEkgmpf8wUXoDgalNPqhYYUl76T89FEYoQGz1",
+	"5zwJYzFDjGEqZam0N0fsaZhkaG+MsRM00eD+JUrnmgzTm7AylWP99RyQw10G8U3vJEkO7PGUMY07VNZ6",
+	"WMY1EYKq0PHyDe2Rm18aK/Lm5ROwrvEt6ld3xN4DZzomvrHemywDKqfnaiAylMFc+bPxpMS8DjYLWEW2",
+	"BJPQFPZYdZns2Adxdkcq9Z1KhWEzRDnZV1pgSdGp80t3CFXYkMUKlr1IWKDySsqaLEBFRz0iDRsLnrkx",
+	"tew6izwBdWmtFrbz5I628yCWoHeTd984YIZYdYCPoYGE0rvNOUpvBVJ3lM6VS/VMLdaZxkvC5JkINRUB",
+	"fqapBZnG/goblmhq7bcr1yztMp9XQ8PygWRgwKc2z1bUQkFAIroJoek9nPaEFVsTQUGiBRJOOmGakBMB",
+	"ZBrQOe9fFmydTI+8+0C3FmIZAwV0GJlN+A0W82k1QMq2+kw4vc7XJ1VhZu0KFFcJG+tZKAOOTTDSMcul",
+	"9+Qy6HENV0PagkR5W6XZMn7KsRKdTONQJu0lAZLTZM4iHbcYZFTEmYBOwZZMQJjwjiXeIdFUDegTIGBj",
+	"brE3ukJBQ6VYRwzAvziFlkqGFAWeyA2u8Vr9H+7pYiqFyvVNDAhZJ6aUZAQY5VBLFWnbIkVlBwpLcH0N",
+	"wJKLlBFX4TlTuihhtWM9/fjozL99aaDA1XBy9AMO60Wjv03Wr2S1g1/U2mn4mWNnZCybW1CrzPJ5xF4o",
+	"msgmPBUFagm0WR7WdcQTkmklutB/0ah3nwfuhaLEUGDUlmq9dG4GogJpAUcGaPhLyhbgYoyeaivKBIZ0",
+	"DgJeSlTrUHpfr1n9pK9gzl+hci0m16p+5Qz2bkma0P3qC1zhoIDhl6kcDhFn7MBqVk9WJ1lKkBMBHgIl",
+	"G39dmf+Y2yN2DQBSjlM6JZDvwTWRxPpl/6uBNinifkFFdkMlRZjg12y70yTvDJnGq51lpBE8xjpL9zT0",
+	"miK+bzJobBCf3BHr/U/FJ6LH/NewfZggapLAq8qcUOeoD6EJLIDWBIwxikQvAISh6PfCY3sB3gYa4kC4",
+	"QqYpqLCS/AE6DrYs6QIs5eEJC1IeEvMllK/GSjT8yo5il2xXpLZjDr8P3+j8z0woTkF+A8cNKdrQzLFy",
+	"pLpY4bChFsQ3v++IcdiAmvN0BdCWhwhx4BiA17eHjzyIsrKq8qxR9x5/pn+tLf7Bih04OqmGm5psV8IH",
+	"QkRcSy0jXgk3lvbsK97LgWp6iQeWySI3OOVuXCRMioWqSlRD4qQGN/ee6onivHeSi5VS4G/2FSUOUJbg",
+	"nRgwAGxC8Jv9Of7jCeMM+jvAbMs4ZAnoM5ngt+Tt5jXtts/kcLiymmF3UcB6tGqypi5V7NXxpsLw3aN9",
+	"uyt31UR+odq91t1MV1AjiAsdCvqlAvHzN2t16w9vDBb427XCeCXMrTBdwBHCj1aQSHv++jHSew3sWelC",
+	"ByjMHuPsyokp+wtWWphc9f6asB4UWDDOXurRS2g97wHsIUDGcvaG/p18UD2MAvWgR91CJQq1OP0Mf0Db",
+	"QKbQZFWaVDG+tytwOGlZ70N+cvJwAK8B/xRd/I3/BP6i94QAR6DOUqoPqveSW9cFwPHui2c96pYxgk8Q",
+	"rRf6tMcSAtIleroRnwIIHEOusCP2voC9LT0CW7yLKOjUCFhqCIzXpcmu4Ht7RxE2qovg1sF7b2ZTQ38y",
+	"rG0XX26HRmX64v4n7KW8FRHpUw/BQGwzHi4+OYHw8g09hH4W0BFsgz2fyRvxZCGCS+LAlZjVQSX4Mf7s",
+	"mY2f5EJWChxLLBlB6KARh4aAQ4dehtDdtTpvb/SMymOi+8u8ogI875CwCpXEXKbM6qJCBlqSqX4bnB+i",
+	"PpY19zi2mv1TFm4Fy6doyluXD24q6NURwwk6XGUIP2wYuV5Zn4oiMSIChcb8pj/TI0hxIlhArAp9YIt9",
+	"9ypx4BBToK/deE1C86fdqscPEjsWw6EgHpHOKCAAl17rI65I8Tf6WU/FFs7owru2ibjjvSo/uYWows4x",
+	"lLp2gtdw3AFunIYilvuKPDzBPw51lumZXfx7bTvB4WRix1gE7S5CYtjNN/inFjsB/lAiGpvkKmj6fsZR",
+	"a7Rw0411lq7DptYzVTDh+y/4oxSSahibWJbZtyIT3Io/+7UVgEdh2RbyATvX2DR2MlERsJ4pG0ctMH85",
+	"2k/ecoJ+sQKHHzfYxO1kBnfP1hokP+vsQKbp4Qv+/NzuAc3zDiQJID0rxjDwCwwywVU3n8JxhN+AMcoz",
+	"1p8TBGYLaiPTo23iCOfBMycA+lKNfIwLOAPec/zMSz26xl9R3w4lM0sMIP4qDnwcQqW9ow8qgq08sCzT",
+	"I4b2OaxLtMlnodQQuDGYFwAulTBkRYZc8MxoJ5KGepRYsRZaTT6oETB2RWz1/pwcPuWMztg040pUghi4",
+	"IpUQBFuMQCyEHTAIKNWKcMFLvzNtBQpe6tEVbMKGH36bq5oI4k+aBWYXXM8ASOM3qymUiMbSnj0vP+sZ",
+	"m3A1p3FDgy244sjPgcl0eMemmTi+ABQX54Gc/1We+BJN/OkyNfaGay7Vxkv+DnDsNnwuNm398SNEekSH",
+	"9lYYnhWHF5G2xdQu19NNhBkJCMYG5L/DRpG8Bj1O9UxlmqcrWyCh4sLLpVeSchKKOth/QaoWAabwN6En",
+	"rqQekUcIHgF/LQche/+tV5M1oCl9A3oEkidW44km87TQ0ruf52/zBNe+mpwI6/hkausVVj2V9KbHG+CG",
+	"djjXsD2dA+JHxlsEagPEJwdgkgWz7kBnOt/eDlp/iCfCe2bNltDT3NyivfD0zTuvUybazBOmhJtpcxMb",
+	"arBqcbhQy7UmNvSKxm7rjNLznxs92eLj13qLD7+XqRu36+KFVWo3vQc0qnSnLBZ9Qa+jBoSzVi6Sib5d",
+	"QR3zolyexWaBelpaspuhlBHgDAlsEAzkyE/nTxc2g797+9Imsc4aGs2WirwROFmJGZNQO0tPutVZ7q3w",
+	"wNxumUzPCeafFs06PcXAafiwt6MHeipDPSIUdIdiM57OA5OS/473rWHi0oI/BO3/6DQoIuMccgk8mi6a",
+	"1KW1KHpS4UtKs/JiFNDX0oXaSLFYEMnnETcb3wBpd5KAVhBeC0m9R1JhDc/yGX+lb8XX6lz7uVHz5R+g",
+	"/+nab2nlqJawdvzWt+A3T7m1YiNKvmUaugpTvDShf6K+rPKnEPK8l9zB3ohW4tNUGmEXvlYFR5P+XU9O",
+	"f+Q/Dh8Ouo/54++734uz0+6P6aNB96T/w/Dh8FEKuGiBEBwDwZ2kA7S6kVjL2wwWSJwcu3j66nKbUvU3",
+	"3NpWy0JhI72Fg/iyB8pdNGY1Q8uvtGWeZ/bCQcrCLlZkYijF/xIC1ZlwlmG0ndUFhbHm8Kc9uAXvpvAS",
+	"YAE656ff/bBeVjZOhPipXNibw1Vclibs9coe2Ej3fNyIwR3Ite358fFM9I8G3LgFQKbjI6LwPoYH/zel",
+	"R6OPW6FTwR4gqGG7YIccTwGcWwpoAmvXbldKqe4UDuUmd8zxZ//flRWn74knjDKVhioXYrJA1zZ5YNFk",
+	"22fY69W7BZd7L904NXxW2bs2TAAoCWo0Ad5NvRlydhJwKc8XWESXS+rrDYBXWGHP+zu3OTZRlkhDhStg",
+	"xzZFVaZGDOWnzl6Vv4d0A+NqtHpbv8F6LyBgj2XFsG/U8XB4/89QP+wGKCMRRASdOerqgj+VsuZPmDaB",
+	"KrgEQZ/AC03nBeB8XdJ3sBau576v+c0EJrxJvbtz1wg6B7uVQiCgTF8cOqX3vps26YkwAnD7m0T1FfRv",
+	"YwzB5KoMystHlg28KlQBVKrIzHmDYikeEVzvKOMa2SRLRNnU3os9sDX9vX62UqRPGESY4ShAtS5G1Qda",
+	"DTM5qD0Hzsy/Vi8eJvfHcePf5qp2C9uqDTW5sqs5YSK38nKEDBsjbZ65iGsCMfr6O/ytH+rrK5t5m6tW",
+	"L1HkDoXj3y6qhd/K488mV1/W8JhaJ6bFthKSTdy8AvcO+GuZhO4sgr+qC+K/zVWL9yIky1re/1bBbIAO",
+	"tlhsMbVtbv0xcoBJWoJaKfgtghZhtrgEU5TmuLe21DZPvVzewAoqwFtb0zxw9PABlYKMtE7hfannGtKX",
+	"/p6iK066Ao3cAIheJJtlVxj/w17sArytJuqCJGffvtQ9LXaqNfZ/2A0yceOOxG0iKrgCtLc9sQRJO/7s",
+	"//PlmEyrRrvJ28LnlIca6Ih2gtkSgtsEdrnMiyji5wawvhm3R+yCGeFfydtNkCshoCZVAgXIVapVTUTg",
+	"Asa6cmLatnxt8kGYR1u2k3/4RTBzv6IKQ5zTYSijUHKA1HVqoJKQEltI0+3lf6i3rkXeyDlokP5Mj9aC",
+	"hPujOUHTHsoBqN0KsIEXcn6ROAmBfxoI9sT0pR59PQK9FI156Q1LlQNDpdPI6kV1go00skMsIq+pBDlJ",
+	"Cr5Tqdx3jzqlspeT+rKXuiEyAFiuHeL0pFIe93h9aU2b1wkVnrZqyL7Uo6JilIPtkBwAv2OXI+QgHbgS",
+	"wY+z/9D9Bxai8/6sK2EiX+C/vlPSsX9/9RIvGRS7Ul8T3iSnJyfwbVsBgI2GCjeC/R2zlr9D1VqwqnXu",
+	"yCuyEabr0cmjWtvZn4brPXKbbd01LYmpf9W3AMLVHrcY7DctfxTUw4sm5asbhRB7pzi75VkujtglYJwU",
+	"eEJQjAEV2yF+Q8w3C9Uho1obpUrtQBL5Vbek4Bxb1U+vIYwfoMLolCKxsb8nR0L5JaTF5q02VdPox5/x",
+	"H1+OjbgVPGu2eJ9DA4tmk9widR2EszUj3K1ydRG6WtRyqx213Fo+I9MW+FQvUO6CrYNgR8wKFxlaiQ+o",
+	"JtjnZ4rb1aJSwgGaSJcO6GfB64iUXqgt2bsa61k47AWZ9iFFDuTH/9mrs24+XY9VfRwkJtyaQ5nhAtd2",
+	"XHnT038ClGao3Hn8HXsl/5YEYgMDQB9epLLMCxkkhL1EaUf9nxBexuc4SsgSyU5aqpjDFi2IHggzkRbC",
+	"Ecuy+N5IJwg347ncJ/W3q1l60bc6y52Al/K2jkmY0zphcoj5J2DaaoaMIUChDfGDfvxuHfNCUmvrBI57",
+	"qBjkWRZK//zoGNzHuW9Mr1Omg3j8eINpvCm2EaCQB45nCfvu0SO/UGB2EahP3fATrE4rhp9y54Txn/xf",
+	"fz/pfv/754df/ntnDxoKPXCivnMjegl9qTjMqabme51bXJPFf480+gcB/ZrOw4mSymlv0OCJaCEbUKsx",
+	"juG+WxGsEcyIUZ5x06w/uC2XFT+wLLf+ChLYkwk3GrJqsN5rrIrp+gPfAxMJYlQlAeMqhXRvn1vx3SMM",
+	"XQf2qMXLjKd3qT/2qdICVXHeOb7l5jjTo2M+nR5lerQFG3jxom/8s/YO6ex5bJbT9l48DnwkvLOFVv6d",
+	"HYotu0UXmkVpl2KnaKnfs6EHsviGvYsL8IDtinfRb1jL6QX9SUmdwKbciW5oXdi6ZOdr6wOsxGNQTJLg",
+	"UZabhNvwcKqHwsnBDbnDzR4O1hCBh2uY8xpdeTNBG7KPp9qUMkQBBDoAokPdLrjEGg3qhyeBs5S8ZuhP",
+	"ViKCq7ux+KCgWKKE9tr76fKa+TttMO4dsV+nQiH1T8oGmbbwbyNCNRG4WQnmwcZ8CkXD/uYRbiaEItO3",
+	"rn0Za13e+lGuYWm+6ruHKlyHGgho/FS18Sfy0cOzja+f0rveDxhrebEbzh5KaRKLwbM5U3p2kEQbPhrk",
+	"ckEQD2616UEeUbDrD9ulhOqegjwIiyzDFwGRmcQ5Ia9uXLB00U01xTcN1Cbh2yX2O8A2tAT/Bx9GXVTw",
+	"kWM8KzzeG3ORjOBZnI0/b7DtBTY7UDn6HzCm4eXTYlaYOY19hUSG4I8mxDMwgY1fHAsjCP+gQOzGvEnG",
+	"rYvFgt6tNpaG8w5t6SW5C2jO+BSEx+cZ9msFhD56tZo04nSazeM7dvY4nKX9Bn7AoVQycs7pCRIjL5D9",
+	"folV61VC14Lo1+sLcMOxDBuSnSZXIp7TDSN8cXJ3nUGkgd9iqLfuxF8W4g+8IChinUOR7SUkBNj4iuC7",
+	"xe7YcG6c4coi4ceGzML+VxP+qTuR/c756Xe1Z/94asStFLMN6mShObfaBBnSEkh4Ocwtz6Dj2C/RnNTF",
+	"JGFGQywBgCUIbkeoUgoEo4vhO0THBqWZRFbbEGN8g3Pf/XR8+7J5UV01wMeWh2gjv+IEwRz3pVD7OBZK",
+	"LVHmoQQvU+ZtIZ8r6POEMjpbc1eBYTiKePd48dxK7+qDJOoboY5YLKVFyBvtlba/vp3JrdftJf5uVNYS",
+	"+ucXyHLCIfBPeWA/KG8F0ACAUxD/CApjIoikIDKwVk8RfBNh/Iv2Yv/lonMYPxJ4qHVaC3Vz6VfpFR+M",
+	"pRItHQV6Oox013ZZeezM698aTR3/tqv8i0FugNXt779XAcuMzhhnE5wDsvQueET+x0UDbJr3MznoVGU5",
+	"XqTrSd5DvwvRmsb6P7yvydsQXOVToI+rz/Bdlkfc3n34ypikS2/TahrwIsvK/R9r+KTr9RxySTds/vFn",
+	"v7Mre9FiA77f90cnPxbF/QQG7mUht0jgJTPBrJ4ItFTyJpw67FS7rJhz24pEU76tdVICymMuYIPaDS+c",
+	"VUSceKIwCFw+UgHaAByhgLRA0JP1dcztLG0rB6jVguVd9imSr+erLNG+TufMzeRALPpPiF3l3S2rATmO",
+	"3MReLXzswXbq8BdtaWr3ANxYGv2K39bftQeRE6IbB0pFyO7ue8JX69rjknnXBWfdroZ5pZpgg64IMPpT",
+	"8Q1A8wmVNlLNFCP9igO1qmYvsWjzACcXAh9KI1xzab32VbKRlK/0zPOYc7NJJE4TKi395I1wI0XKlPjk",
+	"St0EGFV1Y+3NNYSSz7h1R+zRyaMCiqYkAxic8ZpCoVIfc/yhnrGvxe3bEjaksgd+YGKdtFCCCovn9+Rf",
+	"FnAB/Ob4NfsIrYWds5Oz77snp92Ts2sALyD8AqXdRyyADR85656cVj4CjT2d884tz2Tqf877UOZ/vjxk",
+	"0oG9Wgm0MOPKRR32e9IZjL1NpYBjM1W2e3LaSTqpNGLgNMw84B/wwUR0b0/OjvhUHmXCWaEGZj51AIJQ",
+	"fCHxT+mcd8xwcHb68Dv8+SMWUH20IuK74W/NLby6sqflFzl//JC+540r/3dMJneSjuD9jzdi/hGAH0o/",
+	"w5MphyUmXGaAqG3/Z3V5jNbe6u9swUu2JIit0X5iI3vdmSmLYEHTCGGbkd5GM9Te61cc4gtWMz4yQljm",
+	"dPV4Q/mtmdgj9r6ooI3NQEFBQGsjU3qGdQBQVoMb/MBSHZ//MMDQlrRLqCqJrYf4HeTUt9jbOq81Hw6s",
+	"I3YM65bPjz8qBzhATfK7u9C2hXX/T934T914F7oRraKytGFinKuSEfKXi6evLv/amqW6DiWAan8hiTWG",
+	"sKO3CeusJf/iGZfKK81+LUsedMPfsQn7ojD2DmHIXps5XQmz4tJIIE97mB1ayX1z5Yx3PA1mJV1uYLFn",
+	"fM54Jm9EjCigcyFtKXJDqOacjbV1lFVdF2jYkf7kQBbqAguKfxzqnI+gn7ZMBS6+1p2w35R5CJfdz/3i",
+	"Fr/6AYpEfmgmgCQKgVJn3jYB48W7P80wU9Wgxf67fhjamzY2/MCGwrcpopiEO5yYbqbYjO5rtyMcZwNk",
+	"Bz7x3hRUQN78ihAsr/WNCKoAthaKbCoQRDvvb7IS9rhAsMRoKTAIYriEaqdD6bRfhCa4StjSnXf0TgEr",
+	"vz87KdAWX8vR2GVz1jd65r07bAHdvDrNv/afC6/S0E6vx6uELLX3CPTIbAdBCct6NxCUmErHQlFs6qX3",
+	"27RkoRFzslmXtgw72f5ZvFfgSVjDBxZ3bpc7bluC5wUq5SL1XuZoQigFmSaryYoSaCKeCHvEekZY4Xps",
+	"IjhhBkMaF3o1AzEJEN+yiwiSiLfC6eNYoezFzpaKm5FFOZO3dRg3WPh/eVuf+a/hDYE7R9pF4sW64vjq",
+	"vbQxnmWyclyCkGmGzwwIM9uM96fieV4yI1aWLTSXDi+XLoAUHWOVyzZnyX9j4RS91qmABd//EHEHdTi2",
+	"5hg1HIfX8Abba8tvWUrelxsPnMYlS0BtrKlgWlanQ21G2jmhuqtlIdQwJWU4yhVOwvPw3F036CsrVKq8",
+	"T7uIBXAACoiCgGfan3s7Z0CcPwts0BpM/snW2y/VrXQI7ta49deNJA2z4O/ABTipl4QXpSFa3KBimFZ3",
+	"p/Q2QV9BAQtUds1F2fTkA2DCt9u5daGmFbroQ+MIURZAs9NMmxsLFiTSf1mvlljK5/YJILBzk0mBXwup",
+	"NyI88NYnptNCi36J/6DBMyzed53JcV2uiZ3AW4Q6Hqzu8VIjFeN+rkfg4ZCv1AEpFF2e8u5pMBbQey2s",
+	"hRepmEy1E2ow7/4i5o2d6dQeuKJdfh8nlJYSvbSllAe8DCRSko4THKIU0EfR/QfvbB6uKNb8fnqmXkp1",
+	"E2GZW/Pg4C2xyNGfoI0PTr32OvYfm7p1sMtwHPDxGC+RI2jKIPwUOijB+gBzBqYJjYQ1/TwwaOWMtCJa",
+	"gNN/3vnHd/9qvCdeoJ1BqMC7ozNt/IQG2hgxcGysjRWsD5AJ884OkodvdudV4bUhgys5UtAF1klILcDA",
+	"V8J1n2p9Ixs4va2wiEj8s3NT75gcVZTGks126DLzp3oCLaP9udfLsiwkUdJzN15fZF4W888yXRl5eOEs",
+	"ane8loMGhvym0jOmVVPcYZWm3xEzqr2AAhJblVcVvI1dlMiNmK8C7CpFw4HuLQDYTL3rolwCSZ+pkX5i",
+	"SakUDWF/AhsakKupAEyAjczO1fYIevPlFz+nFo2lX8S8VSvpFYdool/aUpUfwOLwTKQsB3D0BYt10wiQ",
+	"f+qx0W4lIcQF6+scUuaEH0m9p+fgPlMuGYs/e96C7vnZnRyxV7hd1unpVEDujivkx31C3jjCOeHxwqql",
+	"hKW5CfXKUGNSk4OH+dK+rrSjsE2gjOyPyIPerAoVT0QMaHXA8vIuAkYXI+cfNitx4Hxr5IXVFZUoVD7x",
+	"O5HpAeBK3YIM/H63PCa/iDkslqyHQH5j9AjuyQMk5ATPwjHlSswKsSyWfItQciMGV6ZH3UzcimxFGo5a",
+	"QVQZrq54FdzmMb8V3jPwj0oKPRIL3PSQeubqlcpLPXqJs2gZc9QP0i7oKLyGf99Mj2hxEJAcL7qSfrUL",
+	"NSI2nwKMwTolU+zZ8ec4s5U3798CnLnFHcLj2J/734hseFTT4ZeG1dolPhJ+XwNQdh0bFqHmHYSCCiSh",
+	"ROhJ9OClS6r0/dj+KxWcMYxC14KDLaJzlVyw05ONmI/qi4ZSfRDe5J/xqMRveEEp8KZIMiyfbyoZDcUg",
+	"T1csHWHfBbfXCRXC/hhDw10BlBbsD3UFEWFVdJLwjMLVrwmHCncYadrHPQbBB6iKfu79FrhgIX/58IRq",
+	"Mk8fh/zlxl5JeK976J2JS9panXadoE7AqNCGeRMgofQm9ATuoMkmYmVkL7cAXwg4GUZnYqEr490LrFcB",
+	"5Vof5PtJuFei0yqzWatlY94sDR5m9e3n8O6pXu2xLSVXJuI4/HHFwuMlAbzUTEOhMeqFkeH+xpfOCwWV",
+	"pibRgAa8O+/QaUNighPWwOc0krfAWoal9VoJeAEAXRBQmCg+hVpRKlzkqHLhM+KTrAvnX+J3LvCV1liv",
+	"lNQ7fn3x6jIpZx7hN16miyzV8Ytn1Thg+DJBj9RdPLhSm6JnQjSwBBz5Fxrhv0oT+69iQn89/jvv/udJ",
+	"98fu7//Pf+/crdmLy3sZ9qdFiZ9HwUh1UakK+oakZVd579LFsXkugSSVKwaKC9C2/EFEgZxyQ43R9Rbt",
+	"rzOSyrdh3NY3iEZq1byN8K2U6UXsNlggi5eBP/I1LBWNm9WUbEDqJ1x6gKzwtohDwDioWp5wmTE5pPuh",
+	"xJx8o/RMPWEz0R9rfRPyVd7b7OHYRzDrnn8sUPxofcQu7E3QXQXqDHjii8hJLNQlnp5U8wbs+QJocsKG",
+	"uXfoYVDmdJm8ZoEKb3FdF3QjJ4KRLVQjRskrkrFPCFhpqGt9gaVMMNOxGNyEov7QjVJRkxtbUZVZbpNY",
+	"aOkINaXJSc5vDoTBZm8oB1acnnCRbavjcjcWyvlX12YFds3b50/Zd2cPfzhnVz9fdE8TZuUnlsqRdGD5",
+	"S+PmwRMI6IVFHo4QeCB0GSH/xzx8xFuKaU0i4m9iJNVFeYItYcZUxoBR71yIFmbQIlMbFBkWxAHgrGGP",
+	"UJwA49PpBqK0Mj60JFsxyt8M4oUBqiEf+DmgoQhlAUYMNCj1ARaFIFQe9LuvyvVqNZRmsihAXxGj53N4",
+	"06c6vfNsKI58kab1Rtnh+Gu9Dw64KHUyRtEA2vdBFaxoQwWG0tJsnL3h1t6IOcYxlmZgE+gTnnA1X5Ay",
+	"EK9MDGNHf7kbKuRSOQlrQ7kQTa3NCh4Yot02gLFg/pARQd0wvtRuG7U22fc+II9FTsWRJgjL8v4csQA9",
+	"FCyv+HkIPxERSKQagThzbb4bM4W4kt9AlvAtlE6Bg724KwfQ2VL19adNPJ3TkxMyq+15IEm3FfxgkQKv",
+	"y6zSE5Sw4E6VzJYAGiUNEypNGM+EcVDVA5Hevs5dpa/IrbB5/UkGYJBwfoGPgV3QZKFX3gZQ5fqo40/C",
+	"vYBlaLWyyw/QqrM18NeiUWVYsOVuqEpxHfXSQlXbFt2DL1JIWwBMrX0QpMI74tHzuS6QdGWpsBwoD9Ax",
+	"rimGfcXNTbERO7ofMoWXOzn94ccT/jjt8sGP33W///5Rv9sfDES3//Dk7OTHH/kPJ4+/78Ax5umWrXYw",
+	"RT/XuzYa25Uh/0ZwesN+cguVyxBT4ehBwmptI0FVZVP9fGO5ApV7FMnjORLKF3GeI9bjt1xmvJ+JXgAz",
+	"xgub3H3KKEK2vr5X+XVlMi1uW3Wgu4q3+GOnM8in9uewJoc4+m8RE8sCEvZgrL2gYMUmsMDBIcf+oCyD",
+	"QY/Ya6wtLc2nGpkmRV7bWby8RztDksBU4YYPeA/LFWqhLafchXCEbfqdpPw76GuTCtLoExmhpTevjqy8",
+	"2D2khO5GJp+OtT+2uN8aKoj2EMmqLpmSnd+ih8l+hRsOon+oVoAdawK0y4i+pmp0y0WakhPSUviCnn6R",
+	"pn9YN/IiTYn+F161sACrHt2E7+JCBtE5hq0hvPl6GXpPouu/4v/bU/xWjvzYRwMjUj8TntkjbH3thYDz",
+	"AmMCGUIUAh7KW8EmUuWurj8OolFl8WlJAdAQ/xZWoDXMWntDqV8lZmE7D+C3FOXCDaR/l/4WwmI3MFRD",
+	"JS1uUZaxizcvsH8zlirlVhg0XdHTws/75ZYqFxHE27+IrEFZfArh/zdhYu2dff94HGxnFjfwTXcpRH5g",
+	"6f0TyqggVgwPf2+rPLl0pwCuu6NdmhbLvaUWCFdAdxB6xhqKMLOs3I9CRAHX3nxZF5Eka+ktjfSUusha",
+	"pAQtD9RqQNkLQfUSPcChjn9r2ounmFKACJBQQYsCCZ+VI0DVlwoSXsB/ZKjHCQ5uL47dY5y0knRQgkiy",
+	"awF4/4i9x3NeCbXE28gLW0jtCqXz0biuq1NM301b0gD08L1O/v5C8MZAUIrQrJDOV+4QJaQtCXfy3jfx",
+	"SLiDXcOlbfzD3MLRoNJARnGILcRLtHnnXgvhHcKAbwLQl3DeziP2Rei0owsZL2GsUd+owe/XmbomKIZ/",
+	"tvcF0BWpPqbcO0g/nsQZZnzqoCzJDjSMiHx4m7qtYZ3vp6WvNHTaOiqLKgzEoEHoDtvmeCidiq4Tk2mG",
+	"eKAbkmvU55de61Rcx2d9893o5ddpnTcDqpNdafG2azGv7uM2PBlAgoF4EFRL3UyBUV6RljkwkDiuFRqM",
+	"XZZ6BQ1GqHQvUJ4he7t2SSHE28p6tnME7oL5YretqfWvLyJHHJDPgU3G6aBRxi5uTmQlRHKpgjauIeh7",
+	"qF07vPFdntu9hG2L4e+RBuMAynQTkBa6DEMiqGe1cZTtgZDOTNolGiqAvy51a2LdWehonRo9kbaOJSfc",
+	"r3YTExLQj58wDv6DBSxdSGwanSP9Ri11szaunh4aP5HEzkX6sQv//X03AKmv8K6/kzt+c6VWH+xZ5NMD",
+	"AzApVTViLhtxSUyuCLQm0LA1OSivsdZpW122I+Dk5ntyP4Y8gG0FAsUWLfmLNN2MFG8DKEX42i4EaWgB",
+	"lstZuPHadI0d+E1woIXapO3WuBoCXGX6OSCjlRDdcXNvRtwK5bSZV/u7oBKsxEttuUwbDcKv1hBs1QDc",
+	"eIPWUp3VspxhwVUqICOHwIkzYOIuojpsLtw5A8gDiNM6aPQqgwNoJY7YFZn7HxSiApSquthIIxwfQkJJ",
+	"w2hh7JNlmpjYkqqAfoDmW0dSSibn12hq3pOJ2Wha0h8OBXwL+wNNOFBkRA6FLDl9u9mWAeqWTyHG2Rya",
+	"BKRPXqHYBamDr6WFAQB9iX3wdeAvtaTo/i9fqyDR9O5DmNorVDY5NRgh6THkpEpbuZ/spNLyfrZCdi4/",
+	"SQuarHy13wgx9WahqkXFeYbP/HPeQldOT5l3Jf2aaRURA1TKUmnp9mbS7blthku1yj6DugAvNPDJoxJ8",
+	"cmB9N4LxzAieztnIO73WcfzX8oa+U/CUP+eGvoSyKFgAkUJTtP+n312MD3gdXzF7R1yqvcKB3gZJ6/ar",
+	"3LdRhZV1YzFhZCamgqeZbKBX9Ev1zOAMv86NxNm1Wj/q1VfkogcUmr7wGwrVnbjACDc1Gwu1n6cdqnyl",
+	"DThV+PyQj0O8WAr9lPpfqf222nFb3t0niF4F/bohViUt07fCpHmAGoC+41oYucOc53ZucZjclePmXqzC",
+	"duXvF39z+hu8ojKAnoo2LNLcFhS40OQDpGL73RpCrb7rrwHIqgSTE7xN0moxMhQ1n628RwB0UrUyd6n+",
+	"vFYBXiJ7XxiNG7uaaKHU33R2cgJXyY2YuubwcBNxwQGJLb7CyC28dftoEeU2MpSJpLl3aWtRGGpDMtBE",
+	"RWSXonRIAZBPA7YQItv5vwyNoNqZkt0RkMxjC6kRCdLzD7RJBZYNhlBxKCJzOh+M61zK5zDhr1YtVMDk",
+	"WxOMSoSRADokxPoRWggCQoQmD9W+aD1AeHXHgGSTAE2EM3LQrExeCW5zgyD3Ja+UNlWNmJ1bJwAGCSkx",
+	"IU68InX9igZsT9vQCM+Nnmzx8Wu9xYffy9SN25XEsE6tKieSQNgzb0sCnOp+Gmlq9K20K3vhQjL0iF0o",
+	"xp3zhjhZ6ZjtBHs96B9IhRJGbEMQ3GvxN8W4f6KLLL51u3lI3CPwPScY5Qz6niQIhOfq6udd7rYmZwrK",
+	"VS1gLuD4oaNppIX3c0oInlDdrHPHetaOe0k5eYlXFfe3UYCZhMyKl3RiMPcvEDCWxAyDozVFHGGp97q8",
+	"kvtOkMbX2MLlOjv86HWySpAxhwrEN4jotllTrLDeROEdf0ZE6y+Nmu/S6zKv3xZqOxL4pxfJag4wvgIB",
+	"YNXeqsWatimUr+HV7kibtZo1DDdOaQvE1B7q1otCsD0f3jnr+akskHiVDqyYVsAG0CLvxbF7RYVH+R0R",
+	"TZheE3Ct+qhZcYAsi42I0PbUxOf1tYnZV0X8VZKrHem+KuJETUir/TqCKe6LOeSjq6EcnSFgOldVWBnp",
+	"2EQAYUI2J0R6SGyT38bZQE/nmGiuPlAqbybWtYPBVNuv7sCwxqdKTQTBcKDNcXQYpKcJ9tlgHgfjYBB6",
+	"hXAsd7zPrQCn2AjrtNk3SmcEYgeuitI5k1tiukHoF2oGglvBO2F07qXFniCctb2xgQMLfgPlDMG+wT/X",
+	"8/e9hSn9M+t7h1nf3CiW6plqLfNr7XhVAhGbYYEBpNR4BkEh/Er6BKgFTdByfnoihTlqVddsVgR60OZq",
+	"UTPEoM0BdgKnXW2MDI2SRt5yh21WsRLngQ1G2n77Q5zOq3cIdBJiP1HtOQIQqZTC8wDLK1XMN2FyQboN",
+	"3Ju34lbfYLNGfdPZHz1ojwtQKo+pJvH382Wv41OrrX+hwixwF+nhEOpwF+iHjbjVuGJAcCRUWluKgVQ2",
+	"++/hlk7qN15QG+q2wtnAujvAdAnhA6x+JR6Iw5bdHucKisVWpXMICM7qiYBu7nUWCabmOISR82mprx+K",
+	"Dnnm3wtVQ4T35qmeOpuwaW6A4dgwIxAAZBWD6Duce6nc5KvUG0vTbDVatlx8g2fc5CqCBBb7FoGsb8Cj",
+	"0wb+UWoG2e9eIekCwMpj2OTVTkXA5y4RLRpBAN3wAiH4RvVgSYmaCSpp3719ab1aS6Wd5sFo7QuCKaL2",
+	"FTBUo61zjpSoQdnBYsVlgWw4HMJJQ5Gif6lizVtVeptRUu8uqKXXaM3U9NoOYmG8Sl8e6olqBfOAQgga",
+	"ZrW/g54t7ritZMCGBYfGQOcZVNYgGzmW1kgLJhEwhpRtaQyw1HXmmZG4V+GpJ1uSloqUotgfjNAGdVHI",
+	"QN6LCISrZTU+DeaBTK7KKelbneUhXQ0FXF4aZCYKzQGQ7AFTESUmIZ1DF3ltEAMm9IyU1j+VyEYmU9Tx",
+	"JSnC4MMqZR7AbfcUqOnIePuvUYSAjmJU3MJekKSiuBaXSpgj9loDpqYc0BVjHTfg63q7aBQPRZw/JOfz",
+	"KcSdgDbUW1g1FbQ4twPHxM4OalnTHBu5HpCZrlBD0C97ED1EAFJl9Yyj9eflftxK+PGB351M8B3MoeDG",
+	"d42wwq2AdCmBqwWYtAqG2kWwlSeRsDqT6qZOm1jhdoZMK5O2LZJLH45POkwP5npPuEsN7MxXUD0Xoy+U",
+	"BtFKdCFBBouyLVHzNMtHUm2OVbLYgS0n/o/BeC844fy94ndr0kzu+YaG/uahTfBFWm94pq1ahEa3Qqxl",
+	"fF1CqqFn7dLhWrRFW2K6sqAHLPW+FiZGboVd0feKy/ZNdL4uw55Mo/BuxAW9ou0VThDmuVM5EiFsWT5N",
+	"DyCASQsAf0Z2l3p0+4Ov66FPyl1gn2y6Pyvxr2MXLOSKalthcTf43JvW3orq4d/TXi3YySG2poXKF5jV",
+	"PXSf4sD3CG2y5SkuK1AMB20B8kV8FzXEFkbwtEpo0VTIh0N++xcmvkn7Nyat2C5XJn33CCHzanb+fu9O",
+	"nMS3enkWkrzv7RmZsf3SZl50bYHcggVHYaEHuTHeNJ3KqYBc0q0wthaWCmvHDrzABz8+d3KNbrpT1eNy",
+	"Z/fpIXaplVJSP637uFFx5Pu8Urc8282a9bhvuBqMu/iY9T1djo8Cp6tl/VxmLnbiMXzUk1jYRUDmSiuR",
+	"UD8pLEl4Cwp+hcJqadmEm5smKLG/wdOv+WivEvs6GDGc91bc0RtAzbYkfKVlaJOuDjUIjIVRKdhUgBfm",
+	"yNQLIQorMjFwvJ/F3SyJZKn1a8d7H2dtV8RZqz3PZrHlOUaCh4AZCr1mEhqIlEghqIaxFcqUhnBsCALi",
+	"mcoxrB8QDCSFdOnDlLBHXhMwMCEFlBA9C09TkbK+GGo8E8XN6KfsVUjIKHFF6aQBN0aGnhgsjQz2jb9i",
+	"6/vt3wqePqXVugdNzdNU+j/x7I3xE3PSi/6QZ1Ykfrvjr7B0tolaJoM3K52205NHPzz+/rt1J658dv+O",
+	"IxQof0SQfMe3BG2G35eGGuDDYIDwOSa2OaMRUdZD0luqPS4O/6sJ/9SdyH7n/Mz/5I+AXe7qWzy3qeFD",
+	"t5ai8sWw+4q7wRjLSjBPIrDM23typbJwuETwv0wYU0cXihbwMxi41QTaEOZ8x+a9tANu0pKP9cAiL6R/",
+	"37i7pFo2DsjU3vawhKjKOJT0wQUPYW07Fmmw6MkFgK3z9wHQhPJ5+GDRFcVxkgnrhc3t+Z08wf4BOmvw",
+	"K96vp3/6Sbj99rXVhCfMrP54V+hgLq/5qIGEIR6EGadIfquEL9eHlaJaNwSsY5QOOQyV4HDfMemYlYpy",
+	"cEEmvKIqLQMSJT4pCpEQ+DF0mAwgsetn/ZF8l0LeqlqFExIevmJx50Yjh4SAPKXwgQZuhDe5u2sNs2P2",
+	"rs+t+EhHtXP+MCl/FVuO/KyBH6QzE30vcmTAnX8OhjH+3gircwNUf5+/fPny+5eN03ywVPfgoB3iSLrQ",
+	"8HHHZ9Ofm8Oq+RXXdHzSKs+POqKJNnTmL2Q8Ihm3jnACSNCC7V2PB/WmmPdXGO+hyf1GR6ZN56opSHaY",
+	"ANBvPJMpd9hxzP29nIlzKi2Y4pxKlWpUVgy+UK5ImRYzizQyjXG8N/mBNraFEBHN6z5iRDR0u0GiqCzi",
+	"fvHQaLGpSK2PEIVnH0+NGGZyNF7TLzYYi8ENMABCWRvEG0s1WgmRy4cZg9lP9kE0MqEUGT5HMQiqvaQi",
+	"Yb8UFuuh4HZ/gm48BqiN1hN0xLW+KSQ8ANerWtjBN+HdDmBo7koyVGDtds47/+AlnPuB8TdQF+/jstLe",
+	"8yZP4gPgE78nnWDc++/6X513bk+PTo9OOpvf+lc427uPygbprDlt70PIcqhzlR6Eh1cMboLjXSpABJlN",
+	"DZ9BYyQUCU+EIPgiLPMMwaktfPANve54UklgVpcnOjOHSVLzj9Ku5OTNBZw2vChuRIX2s3yW+7kr1cdT",
+	"awhXbKxzE/u/c0sggUWMywhnpD/noRoXGt3gIedBGyAoCwGLzgjh2m8iIGJ7rxTN+NA1oIgVbclVbaIQ",
+	"CJL6FcJp/Nn1wukdFSQH7rOKW/CS2t3WwaW27gy8zVWhTuBOrF6ICd73Vf0DOJwztYV6acYaadQwt2Rk",
+	"rlAxMla0lmLxlt8WmhEr4hPEJOnP8b9eTwylyAD0C/6xfHyDiftPw7N5aLKSWrM9wx6Ubbmg8GmXK3hx",
+	"h77jyhppHdBX9E8rzAVPKIfF5xailyE6lQAWr///eYAd1Nh+JpuqhqrO458LBKz67q3XGxXh5wawr/1K",
+	"jZYF7Pgz/evLBmGSGKEsOSRYMVPkIoMwYp7ProyV/BbduP1S3lPuxoXhUDiHK1LeUslJPimn26RyYgQ3",
+	"xB8hEvNrEXhJCNnIG5egBe5EnI5TORw2IzRh2C1N0Uom+9ob0RijSRZuyaQoxIjajk8QOxPaoqxD9HbE",
+	"aamjUhgOv3KxS2qp4wBsiGKjbqaf+DcOpSaQm4ce4KE2oolIjtan81XJv9+PdgE4vfwJY1lfuJkQyi9e",
+	"VK93cwIIM2AVJQgfuGxenM9klYqVLipV77xCG7l1MssYHxkhiq/SHB/Y8M2V9f5vcZZf/+HYGTfjmwx8",
+	"cgU4GTH3EEKfeoPUyC7OD8lHo8Z+LbCxHVjW6w3FK3rE15gBwbm1ar+9hgKsai0KkNeHVdk3Vk1POv6M",
+	"/9iCT9rV5WWMAP3o9IoqcVy2Vi1+HOLeiso5bdDmleQN9MZwMBLGmckzYPscCeUXFK/o6UJoEWpKoPwH",
+	"Qow3YgroUr/5NwKfzj+tElLkaUNL9Jvc3cc2HT6wgEPcQ1gBB25ZqQu3tayt0AUFm3KTwgYjaJEgpaqd",
+	"sJXFhTKoyKBcr96vSwTOX5+CD7Nrn3ZiKvQ0E7B2gPZakyMJ6+tNssPWDMd9P/4c/rnyHnjhCL9umHtD",
+	"EcYjnqswyyqnGaQfqBwXAPGaroa9KdfrLUVXPHajivXvHm1Sol53jSD44iFvktLct93yFQxmg7GWg8CR",
+	"Lx0byiyzTNZ3HX1Tu3L4099qPGWv7a21GjY5nXX3/de+y4e3DcIb34N10LpsAeRPwWe7lx6pXh1YfSrV",
+	"qAvwi5v1Gk+NGMpPMRSBLcdQxsIyrUbCMKGMzgI4q8U8NQ4AgIZWZLeEI0WgiUqDsbuGXkSq0TVO84/Q",
+	"n1x9p7voVI4j0mbsh6sKGg9wVWG7vWWg5nHTGRQbpX73LyC4UMoOwLcSqEtKSg3L8DzAitIKk1P0sKYK",
+	"hqVF3EEu7obwI0wQ533XRQAN00hbBHalBk5eI3b7Y7jWKK7jz6iV1tm6JKpKR34PyBsoPWPYdoO4WIUx",
+	"BV/IRIqsvaEOmBvRBOO8gVAum3AIm4QY0iGWH7CiYzFM5+bh5MdPZ9N/hDh+9XLGBVh5NU8Bqsp/9X/9",
+	"/aT7I+/+5++ff/jy3zs7Wsj4wunhAKB3FpeydPwjF3lzTfevQ2rGLTyauc4DZgP2UbDeWPqLad5LCo4O",
+	"zJ0DPlU59XoO6fJSdTgMnyaM8Oy8fvuggFIUdd3Yi9rQiUhYPfNCpTNgKUyRYPjog6q9Cf8NXm1JnuqS",
+	"OuW6qQbr7NFJTSth/dMUwunt+xha1rrCob7WmeBqw0j+V3abw760HFjQSDKcBHRVbULiLzeVq7zZElzq",
+	"iAByrpV5fWwfmghrvfEnLXPikztnvc8fOk4OboT70Dln//d//58vvQT64LxtaiZS8YzxzGrWGyCrRy9h",
+	"PefmPWx7m0mV6lmP/aU30Jn1fzN6Znt/RQWMyQgm7Qflx4G+4w90S/a8Hex/S3XQcfgjduEnMKM+QQUg",
+	"dsKyvlTczMMbAPZxWYmzizjhB2iRQr507gQeXBKPc9ZLe0yqae4S1hM9KDMTKk1Yb9ZjnOELPbDMyv8U",
+	"CcRhsUC7p3tM5w6/Z3rYvokJt96nHmyk+CQdtHQdfVAXZYYVoVKL2sWPNhXGahURfQI+dIT0jByhikLG",
+	"Ms0E7MmYZ8NQlVqnWX6dCvUWJGHhiJyiDbKQmZ9JNxgfROv7gQPeZHhp6kVH4fKvMdSGCv3ei/6V9r/e",
+	"VdhH0isosQ2iUsBqRNnAAqpwS3NFolrvtrwtxvvm3RV6l3nrXkqxSQcBISwed69YSmH5vlEwJVOW5H3g",
+	"lN6PBdTQUzNKCWlUog2UVNlf4LzVhjFbWNHDn5a7gE/aYm/uFojwMDt0eJ88zOseAoVh6HvETtr+KK/S",
+	"psdO2BX9cE+xFy640pziQAVnEuAgYQSwRH1FThgP8DTSgQYOWOJiqq30bsQDy/wbBMNHDsYfVCAr9qoF",
+	"fF0qts9EzMsNxlrbwKtRWpM5yraMBE/+JDyJwh8xdupMqGth70HgS20ysFIYLJn67YJJBGd/KLg7/pfN",
+	"AarDm/i3OtwZKc/WiQkujeMjmmB3wI3rPj5NT8T3fViMCXcDaBU7f3h6lnT0TQhoOK1vPvoH/PDI/+B4",
+	"1jk/PTt5tNML1p/E9xWZPYi1e2FvGC+EbVbchXQw9m8XMHm2lXVLBVl4IjE+v72ZC2N++xZunrXrwcM6",
+	"oQoDHu9pDuYunHevcpwuB6UqUS+iIYTC1LU62g+zgbH7wllAHxEzy0Y6JPSfIEh0KTi2KsPvX+lbMmmx",
+	"9Gq7pW2wZC9o8QC4p7KX1Kg2zaEH0/FRUvBK98XAm1jYzl1r1h52RQ97PH6TYtaqSQuFcQXSG7eOnZ6c",
+	"BDHddt8aEurees3NQDBvswR2IuY06x2Ptb6xx73o9/n5PLBESmDlSAXnEPEbve4MxK4wdWJ6xL+UgB0L",
+	"0sGE5SoT1gZ6u5G8FUAOG6AnLt68YDxNjf/MEPgwbYkWse7Ltbb33mK0K+4OgknijZ4bcfwvnaSuhZdy",
+	"0mSwQNwpWHV+CwcTcUx/wM3qnHdG0o3zPgoBZDu6kfJ983s/z+6jQMAPe9c2/y66rnSN4AztOgOfZ5mX",
+	"+GGuMHoHxW34iVKngprmjsQ1iTxAQ+mP09RoqGmpI545jx2VSriZNjcJgPsRzoUcjZ09YksQmP400Qzg",
+	"sh1ymYFVH+2YBOm2VROWnrcKr+AJnZbqWOHh6DPA0++8nrU0AevFrskCLq6rzqH6ucvSYcRAmxQY47yI",
+	"7G8AU4//Ichm/E+g1YfagJ/Z1NNAI37zFjC9Sesh3rBHBwnwhofda3j3KoL/fovRXVtI8AGJZoKfW4rO",
+	"wCmismg2GGsr6ktUD7+cBz8kdxHZ3Xhf7jaue5DdaaM3BKZ1L80hMPI9BnW3PcHN+vOY4ogNt+dbwdOi",
+	"0Toc8XM21cbZhN1yI3k/EzZhY8EzN0Y0tAS0aoVClCZO+iIo4vj9aPiRC1WigYSymlVq4wW8wR51z8sG",
+	"Q6jI8uqLAjglHfakvAeEWKkNQWhCoVDRkd3Ugu19mobymtOzH+62VL6yjq02yvDSqqHhBVqI9/3Wj/XM",
+	"b7zJN6bYWiHWKwkensvMCYNYAdWtpBC6dymmUnl/JWDkj3kDjkDJJtyXraE6yzfl2kA+apIkK7iBSo7N",
+	"hSlZbuUt6tu8KPfnZSyxulGhGKkyaJSPDh4CiAPkE/BEwy9C0/fvtXP61uznaz5q1Xb24sQ46lKvgDCP",
+	"lSzr412Oi12NJnRZcZJSgcwlIVAFGATcAtTdkwg6gZU89sau4za5CqO3qtRs6/g8AMcxUxQp7ErF+kbP",
+	"vEOBZQ1hidIl0J4aItVo1NUGXq5CXDCw5Q60vpHiiL03Wo3As0W7G36M9RQjSYipFj+AdXaq+JWTk8Zq",
+	"e1rCtmIi+PT7KZB/VXvRXWHEFyIOJXy8K+G6T2G5G6xtfJOE/ezc9FeVzdsCymvi8JUjwJOH4wraIorD",
+	"tCBG3o7DNyiIYwIJWOVnA5dzWTZjbM+vGYL4ZIIbW/ptk2f9FIcri946P5l2Tedu8227/DSVRlRm3T7U",
+	"ud8mnOVaNVC3E59lukGCj9KL3IjAwB/vC2izCZEu64zgE6hpBcGRilkx0Cq1EE8tdtLqiQBXUmRWxJKO",
+	"RyePmoMjdke8mHqy/vZCI5cqBVQVr8LjpLfbG2QKbEa1kiPV9aphwmUWuwEyDfiQyDFoBGA9JFSlXI2I",
+	"I0RXIMpXmlJNVLMi3RHr+cvno1ZUaO3H6cFDJ9JaBLxdoidr8KboXVq8lF8o63iWwVfjeG3dzj/rGWUj",
+	"ikH9CkAqYpSbDWDP6txnnPWxX+g1yZIXLoAtYuGHnwzIgfcp/M9a39QGGa+Fda+4zNq1j/BFipKftrMB",
+	"V17VcFwB6mj2J49syn32wuIpW7Mdl4DpTJ9FoAYbTNwj9r60SdCTlAoD/dfTwPWaSaTNpiNox3pmGTq1",
+	"9ExNd39NdkmO1K/qj7WfF/YGFubXqVAvnhWLNtSGnIZi/B0216+pVGswKL2LDNkdcDsA7I+457iaw60l",
+	"LbtRetYQeJYj9WLHbSklwaOVReVqYSnw2iOP+ameTLmae5nSOfRo5SbrnHeOtUwHx/AqHcSi3my/Yeqv",
+	"hBvr9OA6tMHQ9Bo11FRydHv8NeSvlu0NTNzfY792ANrddGyxalODKQtVG4rfyhF32hyVS0hHwvUwsBh7",
+	"Sbwger+U3B6ycobeJZpIlTuCzUOaRARhP4/l6DdiHqFyLYEyLcvQ37wWeYMf30eYNmzrxYH+zZt4LUCF",
+	"Nuy6P+fY6RXWxem49wt4Njvt/TGB0TWKQKPz+1pXGgqUEKlIcQ/9TLxsDLykoHrAl3jz4jUWbA2lGgkz",
+	"NbKOg436zWlnW3WEaZCLgMj3FTjCtTDx35QbHIV1e+G04+5YW9ddqZX8YEFpMEmN5CWJYiMtqMizF1uc",
+	"X+tU9JCdhYf2PrBGzQSQuOtpTq+ufv5ZW/cLvEsrkRgc4M7TaMV7tVZ9ABXYsfGfDJOrq5+Z32F2I+bA",
+	"W+ufyAF5b+vec5tPp9qssDovmOMGOUqlYqP/lNMHoIkm5yVo78g47wqc2ui2SxOSSTaJ9CUQ5yNKymHV",
+	"Z4SO4ZG3qalyio+w4jFEJDOA66AgTaZHCZsIZ+QAPz3SRucOYVyQEQUzDCJFHmS0otEGJltL0seUexIn",
+	"CMwz/h9jmaZC4VTfXl48e3V55D4VnpERBZUh8Qz70coOK/O/kLcC5oN9JPnU7xtn/8i9a0zcSXipN0Yz",
+	"cacu8FnrMBpeAyYE3v20fsAQam9EmoBLKXga1hDzJm4mlCNeV+wrDtTFGzXYU4tENXuzlnwb2INf4Ffh",
+	"0/R3bgyfb5039OJZPcBeUrnrnHewrboGOGLp5EJHd1zl0gXyFAftPpMWaj9rKUcuMHg5pIRq4EhuNTJ3",
+	"ESAfyPkb4Nm5AZCQYQnBKAn8wvR+MM2gAgrVEX6zTnk4wSe7Va5NxKQfOqtGBpga2fuxDufFj8SswACn",
+	"NOBnw2BNOI5+Ht98PZt/jdaL2WAZV1eykYe3tj8dHnWvdWx+xb7RIjZHMrtm0deXsJWPkl9IPE5Mq8ge",
+	"Dn8q1bTbBpzFg67lYY/FXZSvbbgjd1u8tv+utIFcyCf3glrIJ/dYs7bdgS2rydVAhQCynjA70FP/XwTF",
+	"8v8Sn6bSzBdqFRSB1mN7jXReGhsuxYCY196GtA4DGAoULt68WEYA3LoG4RpN79oE85NS01KlAarJHA9I",
+	"aa0csPtD3msXba8h8gFwoby0zdF8JjAmtsCfvVkkJADtrck7vw0554AR3ZR7BuwlmN4uaeVd8R7vOqkc",
+	"kO1U9eRtmVnO7aqy3L/xjKtB4cTDp1km0pEwSfhlA+LdOelAbJ5KGM9mcJnmk4lIvWMNWwYV/XoW+Ge8",
+	"V/9BASmcVixXTmZM6dkRewb1mwaCG++unz5hPad7AO4S/eKUk1NMrKsTwZUrnP4UMBhc+M5EKzf2V/uQ",
+	"12JX/STcO1tb8FuTNjCQojOi9Hb9+TlcRUkw7xKKxCVlEy8BpL6kAuNu/FSh2df6BeQZLg0csRKp0FhM",
+	"jpi/a0PzZuzaLHAdw9ApnzeEB/rzporOH052KZ6ENXtu9KSz6YevdacJ1c+hUbUvOGDoCT3Ak2AHG2tg",
+	"TzZ/0o4oim3a77AbbwVEFFqtzp5xy3iW6YG/vJLizJRUF6qlTXTXcT9PR6vog7wzTcGVNTQTf6MntbjG",
+	"OESrthi9RUmhYr4aFR5k5p0mxbdmxZdt5MqSbxBSiPsNl7R1oIOxLBRvkaZbGN/i28KA6Ic5b7CmDX7p",
+	"z3rGJvlgDHCXNZeHvxVKqsPbv3mW+tWl9meeCZVyQ7v9l3fXT/96xKDI2o45BroBEpaSQ/AxKAnr4eyP",
+	"ALnTe7nlBujAk0g3TQ9/7gX3ODbaACMJnxNfefHIib6VatSLiLS1LvQhtnxHdAE+gVKJ87MTCIQLbnPj",
+	"9e5gmn8c6xwQdMDxK11Kfjn9BB+fJD+cJKcnJ2Aq9wl9APqTdO42hxDA19/YX68rUAVL66D+dSQG2Ea2",
+	"l/SFTLM9cZOnRg5ESEtBeHoAIBscbSWIqamSnqtX8C/STDyrQOGsNO2ea1OUUVIKFvQY2F4NBlUhLksN",
+	"K9+fQRYFqQZ/+P47zLmsZB6sGwGoFetHeHxSGuHxyboB2rQm/Fq3es+VqYOIJaLYISzBgCh1UmaSGHvd",
+	"N9E19MZbWBx4czUK9NOr38B610qwf7369TXToBQYB+84AWLVMIGE6qMRXcJogP0BFBblhLkl25+SQcEt",
+	"4GygjSnD2mJpEbTqYHObpGa3I/aCHkSLNOa3ArwjAA5HUC7tsMj3SUQvZoPcMe7YRKZKjsYOLxJGmStg",
+	"gaqJ9V9+8rZjg9dUJ8mU9Kvv7hrY21JrF/7kRTDbratrN8dkuxPyqavS5VOyNNeOE5/csX+jlZ+rTXgO",
+	"ZfatZDuvURxrgweIu0wvs/MRPP5s9OzLcXEaVlT3GelEYDL1hySCyCgx4k7eCoZGAEw3FBdkYhhbI9Fq",
+	"EgF9CW1Zbpsq9p7ipDaKIdBKPbAMgYeO6nkYjJ6tJGGIOXSp3HePOpso/x3tJSO4jTOPXAMUjCc6AsRq",
+	"sF75gKKacQzLYPHc5nYRrODTYovvOJuBXrGeNR1IkqeDtGHeCAR45yChNcdmR/sLradmvkaKkAUjq+Bs",
+	"HUBds5hMHRlZITeGIMveBjtqjJy9MQQd0O7e0DCtRiyoh8a/70b6akXWkfSfN0RsoXJUNk+8T+6lCbeB",
+	"QdYqauwpt85rm5nIsiN2oXBTim1CB9xG03TJu1rckh1PfvCIOucnRydnSSdMwF//7952ks4ofuD06LH3",
+	"pSbazD+OZL/42snjpOMMHw7lwP8Bfne6nT4ob/od64KW5e1KuBi02VDm6o49GQcrC35iOCz69VYbR169",
+	"dmNhZtLuR1XwziL87NrrD/r8n1BxnUXqEUBp0LlKGyEJsByqFhvAf6KEDIA/duG/fwxUAL+0rVchYbXP",
+	"LlVIDUJ5r2VIfsm+0TKk3FZxnHcqQ0I7E11iKpQI3C6xJw3S7t59HHijuOF2P+gyHvZI3EUF0rabcTcl",
+	"SPtvy+ErJPyc7qEEyQ97jyVI28lHg4o8HvKB03iNN6vKgYY6+QGUkYO4UBs/G2nmtMaGETjUFlpJQuNK",
+	"hQ6FZ4irEurnCW94wmVW1ytiUQc8pwl+Cxr1LWQsgHQP4QcYLS+W9MMCzcaaZdpCkGuy6fb5X1knpt18",
+	"uowaWtlP7wyvaOC4RqrSGzbTJjaRQTIF+xuKUqcnADHLTSYFRhkFoClcU5CiAGXRolRGgVFBf7M2lUrB",
+	"xr6U6mYfbKlteFFbqo3yr9A+ESkWQ+GWUUOJCzBKgPBFuwBko1sIUyM5aUWYtilWrJQmJmTAg4+hp8DM",
+	"oOZw3TSb8DuTI99B1XH7HMdhS+urG9fd/Y2H/ZZnuVgoYmRvsO0ZiBywp2KJ3rrp+MaNOhw0XLRRbsQc",
+	"5lSYJmiwUHYCFFW19EiqW+lEl6e8exrcN4xaF/7bi1RMptoJNZh3se2wthDmbG130l7BzFDbI6eCyhdD",
+	"qneYZ9nmgcpfZ+oPWxC6qPWK6s8ItQinZG+jZ8Na0BdBdwVxjFh1SnxyAZ6IafVkFQDRCjdx74P01daL",
+	"LmmzXfYsACyuQs0wIhM8JF6raEOlbtFJbh3WptT6mr/RQC3eIGGINovjK6//wLJ+LrN0y1LdmegDj8gW",
+	"NEwXiHkTXAM5AvbrGzHfIZT3Pgz/zffv0Zu0ajS88T6hZTp3VqaiaNbF4qshscPszKIRZGFDPqZUZBL8",
+	"xEyP0C2ItEwzrNADigICQhaqMYJGS/dt1eXN4qT3p2d6j+3ijmWCpzaW0xWw0gWIM/H41Gm1wy/jwU9H",
+	"q3G0HXekNo72KhJwY/DlRqqU+VfGgnwAbTxnvX/vvs6zTE9t90qOFHAIQf9A7/b0fxTETGPxif386uJp",
+	"9+rni+7Z4+/8Q0tfvZYTYR2fTHuJt3mB7CWNlI6Bsimg11IUxf8KECA2p20CVx5Csv5tUFlHovGA3zfm",
+	"jl6aKoAAs6A5A3gQodvRxiZ1V+HVPgL+9U5S/tWQy0ykfv/9i3fOoeKnjtYJMa3Gzk3t+fHxQB7RYEfa",
+	"jIhuS+GmbW7A0wLdQ7ySRr57KqedDmLzPXRMF80mVOjEk4p1aNICOCV4FA9PoFen3gp5VgzQpnH+lVks",
+	"9NbtsqTHWn1vACDsCW1vEvgGFosmDyUs4O8dG0G/WYVyE00ZSgR6TUpITF7R2qDcmb6ljFZMsjxB9HAz",
+	"r4tph6Hv3uU7vJi0WJwQCCejnBA0D/QTTLQRB5OO1SCbv+JOYjswAe9BpozYHWa1Ruy1sF+17XU3G8iZ",
+	"X9tgUDAFZYXbbFq1RfhzJ4Aan//9d38OMKrgf/jdf9DchhUmIEpYQxqvDu8MWllUQNqm8Bx4yMsRSqT7",
+	"8PPyXs4Q43f0lQABuvwtKEtB243QAsIoIQCy/J1XiO4VyMJztcCqW8JbsrUT1SyVeHq8KRhSbRC4mhG0",
+	"ZXzXFJBTl9J9uQIHfqCnEg3eAB1SfLc8qZpZ0CFLwHyECUwQADhOv7z9DeuthPBGqfMCD0h8sZUXkVKd",
+	"hh+ESkvvlAnjGp9o6M0KUCRLma9lcKRS/Q/hH9WvNhSRjKmhKglldf6Z/djoRw/Cqqovv3/5/wMAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/audit"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
+	"github.com/nullops/nullops/controlplane/diagnose"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
@@ -46,6 +47,7 @@ type Config struct {
 	Usage        *usage.Usage
 	Notify       *notify.Notifier
 	Alerts       *alerts.Alerts
+	Diagnosis    *diagnose.Diagnosis
 	Reviews      *review.Reviews
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.

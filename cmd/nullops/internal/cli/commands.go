@@ -19,6 +19,6 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
 		secretCommand(), webhookCommand(), alertsCommand(), ruleCommand(), accessCommand(),
-		usageCommand(), versionCommand(build, releaseKey),
+		usageCommand(), supportCommand(), logLevelCommand(), versionCommand(build, releaseKey),
 	}
 }
