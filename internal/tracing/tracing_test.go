@@ -213,6 +213,7 @@ func TestOff_CostsNothing(t *testing.T) {
 		t.Fatalf("without a collector: %v, %v", traces, err)
 	}
 	mux := http.NewServeMux()
+	// promise: O-04
 	if traces.Handler(mux, func(*http.Request) bool { return true }) != http.Handler(mux) {
 		t.Error("a handler is wrapped although nothing is traced")
 	}

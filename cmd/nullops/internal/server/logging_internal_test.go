@@ -21,6 +21,7 @@ func TestLog_NamesTheTrace(t *testing.T) {
 	log.InfoContext(tracing.WithParent(t.Context(), parent+"01"), "traced")
 	log.InfoContext(tracing.WithParent(t.Context(), parent+"00"), "not sampled")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	// promise: G-10
 	if len(lines) != 3 || strings.Contains(lines[0], "trace_id") ||
 		!strings.Contains(lines[1], `"trace_id":"`+trace+`"`) ||
 		strings.Contains(lines[2], "trace_id") {
