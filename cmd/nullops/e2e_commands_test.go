@@ -48,6 +48,7 @@ func otherCommands(t *testing.T, w *world) {
 		"migrate", "status"); code != 0 || !strings.Contains(out, "applied") {
 		t.Errorf("migrate status: %d %s%s", code, out, errs)
 	}
+	p.runsSupport(t, n)
 	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
@@ -59,7 +60,6 @@ func otherCommands(t *testing.T, w *world) {
 	p.seesHungService(t, n)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
-	p.runsSupport(t, n)
 }
 
 // commandSays runs a command that has to work and to print something, and returns what it printed.

@@ -32,6 +32,7 @@ import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
 import { stories as nothing } from "./nothing.mjs";
+import { stories as observing } from "./observing.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
@@ -74,6 +75,7 @@ export const rotated = [
   choosing,
   clone,
   list,
+  observing,
   editor,
   runHere,
   gestures,
