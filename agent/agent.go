@@ -57,6 +57,8 @@ type Config struct {
 	Sandboxes int
 	// Offers is how the site decides about deployments that the node is offered.
 	Offers offer.Config
+	// Diagnosis lets the control plane look at this process.
+	Diagnosis Diagnosis
 }
 
 // Agent is one node's. See the package comment for what it promises. Its parts share the base, and
@@ -140,7 +142,7 @@ func assembleParts(b *base) *Agent {
 	a.prefetch = &pluginPrefetch{base: b, node: a.node, ahead: newImagePrefetcher()}
 	a.lister = &lister{base: b, loop: a.loop, node: a.node, prefetch: a.prefetch,
 		relist: make(chan struct{}, 1), swept: make(chan struct{})}
-	a.measuring = &measuring{base: b, lister: a.lister, record: newRecord()}
+	a.measuring = &measuring{base: b, lister: a.lister, record: newRecord(), probes: newProbing()}
 	a.sessions = &sessions{base: b, loop: a.loop, node: a.node, lister: a.lister, requests: requests,
 		prefetch: a.prefetch, measuring: a.measuring, pluginList: make(chan []wire.PluginImage, 1),
 		witnessed: make(chan wire.AuditHead, 1)}

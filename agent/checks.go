@@ -93,7 +93,7 @@ func (ds *deploymentServer) serveChecks(w http.ResponseWriter, r *http.Request) 
 	defer ds.checks.markEnded(id)
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(ds.checkSteps(r.Context(), v)); err != nil {
-		ds.log.Debug("checks were not told", "deployment", id, "error", err)
+		ds.log.Debug("checks were not told", "deployment_id", id, "error", err)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // API response and in the control plane's log.
 func (lp *loop) logGoal(is wire.DeploymentState, g wire.Goal) {
 	if g.Generation > is.Generation {
-		lp.log.Info("goal", "deployment", g.Deployment, "generation", g.Generation,
-			"want", g.Want, "run", g.Run, "request", g.Request)
+		lp.log.Info("goal", "deployment_id", g.Deployment, "generation", g.Generation,
+			"want", g.Want, "run_id", g.Run, "request_id", g.Request)
 		_, end := tracing.Span(tracing.WithStep(context.Background(), g.Trace, g.Run, ""),
 			"agent takes goal", "deployment_id", g.Deployment, "run_id", g.Run,
 			"want", string(g.Want), "request_id", g.Request)
@@ -29,7 +29,7 @@ func (lp *loop) logDisowned(is wire.DeploymentState) {
 	}
 	if !is.Abandoned {
 		lp.log.Warn("removing a deployment with its containers and volumes",
-			"deployment", is.Deployment, "name", is.Name, "run", is.Run, "was", is.Phase,
+			"deployment_id", is.Deployment, "deployment", is.Name, "run_id", is.Run, "phase", is.Phase,
 			"reason", "the control plane's full list of goals does not name it")
 	}
 }

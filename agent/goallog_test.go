@@ -45,7 +45,7 @@ func TestAgent_LogNamesTheRequest(t *testing.T) {
 	log.mu.Lock()
 	defer log.mu.Unlock()
 	// promise: G-10
-	if n := strings.Count(log.text.String(), "run=run-d1 request=request-1"); n != 1 {
+	if n := strings.Count(log.text.String(), "run_id=run-d1 request_id=request-1"); n != 1 {
 		t.Errorf("%d lines name it:\n%s", n, log.text.String())
 	}
 }

@@ -48,7 +48,7 @@ func (ic *imageCollector) collectOnce(ctx context.Context, keeper ImageKeeper) e
 		}
 		for _, i := range SelectImagesToRemove(store, floor, pulled, kept, time.Now()) {
 			if err := ic.removeImage(within, keeper, i); err != nil {
-				ic.log.Info("an image stays", "image", i.References[0], "reason", err)
+				ic.log.Info("an image stays", "image", i.References[0], "error", err)
 				continue
 			}
 			care.Removed++

@@ -345,7 +345,7 @@ func (lp *loop) takeListing(now, began time.Time, objects []Object) {
 		if lists[o.Deployment] == nil && lp.asked && lp.held.isOrphan(o.Deployment) {
 			// These objects carry our label, but their deployment has no goal.
 			lp.log.Warn("removing objects of a deployment that has no goal",
-				"deployment", o.Deployment, "run", "", "object", o.Name,
+				"deployment_id", o.Deployment, "run_id", "", "object", o.Name,
 				"reason", "the control plane's full list of goals does not name it, and the "+
 					"agent has no memory of it")
 			lp.stepMachine(now, lp.ensureDeployment(o.Deployment), engine.GoalMissing{})

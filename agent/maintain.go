@@ -79,7 +79,7 @@ func (mt *maintenance) serveUpgrade(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	peer, _ := wire.PeerFrom(r.Context())
-	mt.log.Info("the control plane replaces this agent", "image", u.Image, "plane", peer.Build)
+	mt.log.Info("the control plane replaces this agent", "image", u.Image, "build", peer.Build)
 	replacer, _ := mt.runtime.(Replacer) // replaceable has found one
 	if err := replacer.ReplaceAgent(ctx, u.Image, u.Auth); err != nil {
 		mt.log.Error("this agent could not be replaced", "error", err)

@@ -2,10 +2,7 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/wait"
@@ -17,8 +14,6 @@ const (
 	listGap = 500 * time.Millisecond
 	// listTimeout bounds one list: a frozen engine must not stop the next try.
 	listTimeout = 30 * time.Second
-	// probesAtOnce bounds the health checks of ready services.
-	probesAtOnce = 4
 )
 
 // lister lists the engine's objects for the loop.
@@ -40,6 +35,7 @@ type measuring struct {
 	lister *lister
 	// record keeps measurements.
 	record *sampleRecord
+	probes *probing
 }
 
 // requestListing triggers a listing of the engine's objects soon.
@@ -115,6 +111,7 @@ func (li *lister) listObjects(ctx context.Context) (answered bool) {
 
 // measureRegularly keeps vitals and health up to date.
 func (ms *measuring) measureRegularly(ctx context.Context) error {
+	defer ms.probes.running.Wait()
 	tick := time.NewTicker(ms.config.VitalsEvery)
 	defer tick.Stop()
 	for {
@@ -129,9 +126,9 @@ func (ms *measuring) measureRegularly(ctx context.Context) error {
 
 func (ms *measuring) measureOnce(ctx context.Context) {
 	services, mayEnd := ms.readyServices()
+	ms.probeAll(ctx, services, mayEnd)
 	within, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	ms.probeAll(within, services, mayEnd)
 	vitals, err := ms.runtime.Vitals(within, services)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -139,88 +136,30 @@ func (ms *measuring) measureOnce(ctx context.Context) {
 		}
 		return
 	}
+	vitals.Images = ms.images.lastCollection()
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	for i := range vitals.Services {
-		s := &vitals.Services[i]
-		if p, ok := ms.health[progressKey{s.Deployment, s.Step}]; ok {
-			s.Health, s.Detail = p.Health, p.Detail
-			s.Ended = p.Ended && p.Health == wire.HealthHealthy
-		}
-		v := ms.views[s.Deployment]
-		s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
-		if v.bundle == nil {
-			// It is unknown which secrets the detail holds, so it is not reported.
-			s.Detail = ""
-			continue
-		}
-		s.Detail = maskProbeOutput(v.bundle.masker, s.Detail)
+		ms.completeLocked(&vitals.Services[i])
 	}
-	vitals.Images = ms.images.lastCollection()
 	ms.vitals, ms.measured = &vitals, time.Now()
 	ms.record.addSample(ms.measured, vitals)
 }
 
-func (ms *measuring) probeAll(ctx context.Context, services []ServiceSpec,
-	mayEnd map[progressKey]bool) {
-	var group errgroup.Group
-	group.SetLimit(probesAtOnce)
-	found := make([]ProbeResult, len(services))
-	for i, s := range services {
-		group.Go(func() error {
-			p, err := ms.runtime.Probe(ctx, s)
-			if mayEnd[progressKey{s.Deployment, s.Step}] {
-				found[i] = assessJob(s, p, err, time.Now())
-			} else {
-				found[i] = assessHealth(s, p, err, time.Now())
-			}
-			if found[i].Ended {
-				ms.lister.requestListing()
-			}
-			return nil
-		})
+// completeLocked adds to what the engine says of a service what its probe says, without secrets.
+func (ms *measuring) completeLocked(s *wire.ServiceVitals) {
+	if p, ok := ms.health[progressKey{s.Deployment, s.Step}]; ok {
+		s.Health, s.Detail = p.Health, p.Detail
+		s.Ended = p.Ended && p.Health == wire.HealthHealthy
 	}
-	_ = group.Wait() // no probe returns an error
-	ms.mu.Lock()
-	defer ms.mu.Unlock()
-	clear(ms.health)
-	for i, s := range services {
-		ms.health[progressKey{s.Deployment, s.Step}] = found[i]
+	v := ms.views[s.Deployment]
+	s.Restarts = max(s.Restarts, v.restarts[string(s.Step)])
+	if v.bundle == nil {
+		// It is unknown which secrets the detail holds, so it is not reported.
+		s.Detail = ""
+		return
 	}
-}
-
-// settleTime is how long a service without a readiness check must run before it counts as
-// healthy. Otherwise a service in a crash loop would be healthy whenever it is measured
-// between two exits.
-const settleTime = 5 * time.Second
-
-// assessHealth derives a service's health from the result of its probe.
-func assessHealth(s ServiceSpec, p ProbeResult, err error, now time.Time) ProbeResult {
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return ProbeResult{Health: wire.HealthStopped, Detail: "its container is gone", Ended: true}
-	case err != nil:
-		return ProbeResult{Health: wire.HealthUnknown, Detail: err.Error()}
-	case p.Ended:
-		p.Health = wire.HealthStopped
-	case s.Ready == nil && p.Health == wire.HealthHealthy && !p.StartedAt.After(now) &&
-		now.Sub(p.StartedAt) < settleTime:
-		p.Health, p.Detail = wire.HealthStarting, "it was started again a moment ago"
-	}
-	return p
-}
-
-// assessJob does the same for a service that may end. One that ended with code 0
-// has done its work; one without a container may have done it on the node that
-// the deployment comes from.
-func assessJob(s ServiceSpec, p ProbeResult, err error, now time.Time) ProbeResult {
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return ProbeResult{Health: wire.HealthUnknown, Detail: err.Error()}
-	case err == nil && p.Ended && p.ExitCode == 0 && !p.OOM:
-		return ProbeResult{Health: wire.HealthHealthy, Detail: "it ended with exit code 0", Ended: true}
-	}
-	return assessHealth(s, p, err, now)
+	s.Detail = maskProbeOutput(v.bundle.masker, s.Detail)
 }
 
 // declaresPort reports whether a service or a job declares a port.

@@ -154,7 +154,7 @@ func (iv *nodeInventory) updateIsolationCheck(found wire.Check) {
 	}
 	iv.mu.Unlock()
 	if found.Severity == wire.SeverityCritical {
-		iv.log.Error("deployments are not isolated from each other", "found", found.Detail)
+		iv.log.Error("deployments are not isolated from each other", "detail", found.Detail)
 	}
 	select {
 	case iv.lookAgain <- struct{}{}:

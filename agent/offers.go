@@ -68,6 +68,6 @@ func (o *sender) answerOffer(ctx context.Context, c receivedOffer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	o.sessions.log.Info("offer answered", "offer", c.ID, "claim", d.Claim, "reason", d.Reason)
+	o.sessions.log.Info("offer answered", "offer_id", c.ID, "claim", d.Claim, "reason", d.Reason)
 	return o.session.Send(ctx, wire.OfferAnswer{ID: c.ID, Claim: d.Claim, Reason: d.Reason})
 }

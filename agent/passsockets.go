@@ -38,7 +38,7 @@ func (a *Agent) openLocalListener(other net.Listener) net.Listener {
 		var local net.Listener
 		if local, err = wire.ListenLocal(path, a.config.IngressUser, a.log); err == nil {
 			a.deployments.passer = &socketPasser{base: a.base, dials: a.deployments, held: held}
-			a.log.Info("listening for an ingress on this machine", "socket", path)
+			a.log.Info("listening for an ingress on this machine", "file", path)
 			return wire.JoinListeners(other, local)
 		}
 		held.close()

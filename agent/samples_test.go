@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
 	"github.com/nullops/nullops/internal/testpart"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // store keeps samples once, as the database does, and says so.
@@ -255,4 +257,44 @@ func TestVitals_RestUntilSomebodyLooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("vitals for somebody", func() bool { return p.vitalsSeen > before+1 })
+}
+
+// Services that hang, however long their checks may take, delay nothing: the node is measured, and
+// another service is seen to be ill.
+func TestVitals_HungServicesDelayNothing(t *testing.T) {
+	p := newPlane(t)
+	var ill, hangs atomic.Bool
+	over := make(chan struct{})
+	defer close(over)
+	r := dummy.New(dummy.Hooks{Health: func(s agent.ServiceSpec) agent.ProbeResult {
+		if hangs.Load() && s.Step != "last" {
+			<-over
+		}
+		if ill.Load() {
+			return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "it coughs"}
+		}
+		return agent.ProbeResult{Health: wire.HealthHealthy}
+	}})
+	s := p.bootFast(r, -1).connect()
+	goal := shopGoal("d1")
+	goal.Pipeline.Steps = nil
+	for _, key := range []pipeline.StepKey{"a", "b", "c", "d", "e", "f", "g", "h", "last"} {
+		goal.Pipeline.Steps = append(goal.Pipeline.Steps, pipeline.Step{Key: key,
+			Service: &pipeline.ServiceStep{Name: "web", Image: imageOf("web")}})
+	}
+	goal.Pipeline.Order, _ = pipeline.Order(goal.Pipeline)
+	p.want(s, goal)
+	p.untilPhase("d1", wire.PhaseReady)
+	p.until("vitals of all services", func() bool { return len(p.vitals.Services) == 9 })
+	hangs.Store(true)
+	ill.Store(true)
+	// promise: O-05
+	p.until("the last service is seen", func() bool {
+		return slices.ContainsFunc(p.vitals.Services, func(s wire.ServiceVitals) bool {
+			return s.Step == "last" && s.Health == wire.HealthUnhealthy
+		})
+	})
+	seen := 0
+	p.update(func() { seen = p.vitalsSeen })
+	p.until("the node is measured", func() bool { return p.vitalsSeen > seen+3 })
 }

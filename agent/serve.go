@@ -34,6 +34,8 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux.HandleFunc("GET "+wire.PathVolumes, a.volumes.serveVolumes)
 	mux.HandleFunc("GET "+wire.PathVolume, a.volumes.serveReadVolume)
 	mux.HandleFunc("PUT "+wire.PathVolume, a.volumes.serveWriteVolume)
+	mux.HandleFunc("GET "+wire.PathDiagnosis, a.config.Diagnosis.serveDiagnosis)
+	mux.HandleFunc("PUT "+wire.PathLogLevel, a.config.Diagnosis.serveLevel)
 	maintenance := a.maintenance.maintenanceHandler()
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)
@@ -212,7 +214,7 @@ func (ds *deploymentServer) serveRunLogs(
 			err = awaitAck(ctx, s, seq)
 		}
 		if err != nil {
-			ds.log.Debug("log connection ended", "reason", err)
+			ds.log.Debug("log connection ended", "error", err)
 			return
 		}
 		ds.logs.removeAcknowledged(lines)

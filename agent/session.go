@@ -50,14 +50,14 @@ func (ss *sessions) serveSession(ctx context.Context, w http.ResponseWriter, r *
 		go func() { _ = older.Close(wire.CodeReplaced, "a newer session took over") }()
 	}
 	peer, _ := wire.PeerFrom(r.Context())
-	ss.log.Info("session begins", "node", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
+	ss.log.Info("session begins", "node_id", peer.NodeID, "kid", peer.Kid, "epoch", peer.Epoch)
 	err = ss.runSession(ctx, s, peer.Epoch)
 	ss.mu.Lock()
 	if ss.session == s {
 		ss.session = nil
 	}
 	ss.mu.Unlock()
-	ss.log.Info("session ended", "node", peer.NodeID, "reason", err)
+	ss.log.Info("session ended", "node_id", peer.NodeID, "error", err)
 }
 
 // runSession runs until the session or the agent ends.

@@ -35,5 +35,5 @@ func (ss *sessions) setTunnelAccess(access wire.TunnelAccess) {
 	n := ss.listener.CloseMatching(func(p wire.Peer) bool {
 		return p.TunnelsOnly && !ss.state.Trusts(p.SPKI)
 	})
-	ss.log.Info("the access for tunnels changed", "allowed", !access.IsEmpty(), "closed", n)
+	ss.log.Info("the access for tunnels changed", "allowed", !access.IsEmpty(), "count", n)
 }

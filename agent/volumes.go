@@ -218,8 +218,8 @@ func (vs *volumeServer) serveReadVolume(w http.ResponseWriter, r *http.Request) 
 		err = cmp.Or(asked, errors.New("the deployment did not stay still"))
 	}
 	if err != nil {
-		vs.log.Warn("a volume could not be read to its end", "deployment", v.Deployment,
-			"service", v.Service, "volume", v.Name, "error", err)
+		vs.log.Warn("a volume could not be read to its end", "deployment_id", v.Deployment,
+			"step", v.Service, "volume", v.Name, "error", err)
 		// The other end must not take what it has for all.
 		panic(http.ErrAbortHandler)
 	}

@@ -121,7 +121,7 @@ func (l *Limits) tryAcquire(from netip.Prefix) bool {
 	if now := time.Now(); now.Sub(l.told) > warnInterval {
 		l.told = now
 		l.log.Warn("connections are turned away: too many are open", "open", l.open,
-			"from", from, "of_it", l.by[from], "most", l.most, "most_of_one", l.each)
+			"from", from, "open_from", l.by[from], "limit", l.most, "limit_each", l.each)
 	}
 	return false
 }

@@ -193,10 +193,10 @@ func TestPages_RequestsAreInTheLog(t *testing.T) {
 	said, _ := b.get(starting.Host)
 	looked, _ := b.ask(http.MethodGet, starting.Host, "/", http.Header{"Nullops-Look": {"1"}})
 	quietly, _ := b.get(gone.Host)
-	log.wait(t, "request="+said.Header.Get("X-Request-Id")) // it is written behind the answer
+	log.wait(t, "request_id="+said.Header.Get("X-Request-Id")) // it is written behind the answer
 	for res, want := range map[*http.Response]bool{said: true, looked: false, quietly: false} {
 		id := res.Header.Get("X-Request-Id")
-		if is := strings.Contains(log.String(), "request="+id); id == "" || is != want {
+		if is := strings.Contains(log.String(), "request_id="+id); id == "" || is != want {
 			t.Errorf("%d %q is in the log: %v, want %v", res.StatusCode, id, is, want)
 		}
 	}

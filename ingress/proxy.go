@@ -268,7 +268,7 @@ func (p *Proxy) answerPage(w http.ResponseWriter, r *http.Request, page *page) {
 	if page.Request != "" || err != nil {
 		p.config.Log.Log(r.Context(), page.logLevel(r), "page instead of a service",
 			"page", page.Kind, "host", page.Host,
-			"status", page.Status, "request", page.Request, "error", err)
+			"status", page.Status, "request_id", page.Request, "error", err)
 	}
 }
 

@@ -225,7 +225,7 @@ func (u *upstream) logFailure(err error) {
 		return
 	}
 	u.owner.config.Log.Info("service does not answer",
-		"deployment_id", u.route.DeploymentID, "service", u.route.Service,
+		"deployment_id", u.route.DeploymentID, "step", u.route.Service,
 		"node_id", u.route.NodeID, "error", err)
 }
 

@@ -93,7 +93,7 @@ func TestLimits_TellOfAFloodOnce(t *testing.T) {
 		}
 	}
 	if taken != 3 || strings.Count(log.String(), "turned away") != 1 ||
-		!strings.Contains(log.String(), "open=3") || !strings.Contains(log.String(), "of_it=3") {
+		!strings.Contains(log.String(), "open=3") || !strings.Contains(log.String(), "open_from=3") {
 		t.Errorf("%d were taken, and it logged\n%s", taken, log.String())
 	}
 }

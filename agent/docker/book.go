@@ -74,8 +74,8 @@ func openBook(dataDir string, log *slog.Logger) (*containerBook, error) {
 			return nil, err
 		}
 		log.Error("the list of containers is damaged; those that still exist are listed again, and "+
-			"processes that a killed engine lost before may not be found", "damaged_lines", damaged,
-			"aside", aside)
+			"processes that a killed engine lost before may not be found", "count", damaged,
+			"file", aside)
 	}
 	return b, b.rewrite()
 }
@@ -169,7 +169,7 @@ func (b *containerBook) rewrite() error {
 func (e *engine) noteObject(o agent.Object) {
 	err := e.book.rememberContainer(notedContainer{Object: o, engine: e.hostPaths().engineID})
 	if err != nil {
-		e.log.Warn("an object was not noted", "kind", o.Kind, "id", o.ID, "error", err)
+		e.log.Warn("an object was not noted", "kind", o.Kind, "object", o.ID, "error", err)
 	}
 }
 

@@ -190,6 +190,6 @@ func (rl *relays) learnAddress(ctx context.Context, s agent.ServiceSpec) {
 	err := sidecar.LookupService(ctx, rl.findRelaySocket(s.Deployment), string(s.Step))
 	if err != nil {
 		rl.log.DebugContext(ctx, "a service's address is not known to its relay",
-			"deployment", s.Deployment, "service", string(s.Step), "error", err)
+			"deployment_id", s.Deployment, "step", string(s.Step), "error", err)
 	}
 }

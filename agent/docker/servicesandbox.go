@@ -250,8 +250,8 @@ func (sv *services) beginPrepared(ctx context.Context, s agent.ServiceSpec) (boo
 			if err == nil {
 				return true, nil
 			}
-			sv.log.InfoContext(ctx, "a container made ahead cannot be used", "deployment", s.Deployment,
-				"service", s.Step, "error", err)
+			sv.log.InfoContext(ctx, "a container made ahead cannot be used", "deployment_id", s.Deployment,
+				"step", s.Step, "error", err)
 		}
 	}
 	return false, sv.discardUnbegun(ctx, s.Deployment, s.Step)
@@ -274,7 +274,7 @@ func (sv *services) giveTurn(b *serviceSandbox, s agent.ServiceSpec) error {
 		return errors.Join(errNeverBegan, removeFile(sv.files.envPath(s.Deployment, s.Step)))
 	}
 	if err := removeFile(sv.files.turnPath(s.Deployment, s.Step)); err != nil {
-		sv.log.Warn("a service's pipe stays", "deployment", s.Deployment, "service", s.Step,
+		sv.log.Warn("a service's pipe stays", "deployment_id", s.Deployment, "step", s.Step,
 			"error", err)
 	}
 	return nil

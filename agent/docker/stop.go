@@ -85,8 +85,8 @@ func (cs *containers) stopServices(ctx context.Context, all ...agent.Object) {
 		}
 		wg.Go(func() {
 			if err := cs.stopBeforeRemoval(ctx, o.ID); err != nil {
-				cs.log.Warn("a service was not stopped before its removal", "deployment", o.Deployment,
-					"service", o.Step, "error", err)
+				cs.log.Warn("a service was not stopped before its removal", "deployment_id", o.Deployment,
+					"step", o.Step, "error", err)
 			}
 		})
 	}

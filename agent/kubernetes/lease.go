@@ -50,7 +50,7 @@ func (b *base) holdLease(ctx context.Context, holder string, lost func(error)) (
 		}
 		if !told {
 			b.log.WarnContext(ctx, "another agent of this installation runs; this one waits until "+
-				"it has ended", "agent", other)
+				"it has ended", "holder", other)
 		}
 		if err := wait.Sleep(ctx, leaseLook); err != nil {
 			return nil, err

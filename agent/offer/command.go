@@ -46,7 +46,7 @@ func (c Config) runCommand(ctx context.Context, document []byte) ([]byte, error)
 		return nil, context.Cause(ctx)
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.EPIPE):
 		c.Log.WarnContext(ctx, "the program that decides about offers failed", "error", err,
-			"stderr", complaint.String())
+			"output", complaint.String())
 		return nil, err
 	}
 	return []byte(out.String()), nil

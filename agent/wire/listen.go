@@ -127,7 +127,7 @@ func (l *Listener) admitConn(c net.Conn) {
 	stop()
 	l.lobby.removeConn(c, err == nil, time.Now())
 	if err != nil {
-		l.log.warn("connection refused", "source", c.RemoteAddr().String(), "error", err)
+		l.log.warn("connection refused", "from", c.RemoteAddr().String(), "error", err)
 		_ = c.Close()
 		return
 	}

@@ -72,7 +72,7 @@ func TestRateLimitedLog_SaysHowManyItLeftOut(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		q.warn("x")
 		q.warn("y")
-		if text := log.String(); strings.Count(text, "suppressed_before=4") != 1 ||
+		if text := log.String(); strings.Count(text, "dropped=4") != 1 ||
 			strings.Count(text, "\n") != 2 {
 			t.Errorf("afterwards it says\n%s", text)
 		}

@@ -32,7 +32,7 @@ func (q *rateLimitedLog) warn(message string, args ...any) {
 		return
 	}
 	if suppressed > 0 {
-		args = append(args, "suppressed_before", suppressed)
+		args = append(args, "dropped", suppressed)
 	}
 	q.log.Warn(message, args...)
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -68,11 +71,26 @@ func (s *contractServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.writeEvents(w)
 	case "application/json":
 		writeSample(w, media, status, s.sample(schema, nil))
+	case "application/gzip":
+		w.Header().Set("Content-Type", media)
+		w.WriteHeader(status)
+		_, _ = w.Write(sampleArchive())
 	default:
 		w.Header().Set("Content-Type", media)
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte("content\n"))
 	}
+}
+
+// sampleArchive is a support archive with nothing in it.
+func sampleArchive() []byte {
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	archive := tar.NewWriter(zipped)
+	_ = archive.WriteHeader(&tar.Header{Name: "nullops-support/README.txt", Size: 8, Mode: 0o600})
+	_, _ = archive.Write([]byte("content\n"))
+	_, _ = archive.Close(), zipped.Close()
+	return out.Bytes()
 }
 
 func writeSample(w http.ResponseWriter, media string, status int, body any) {

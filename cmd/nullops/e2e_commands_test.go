@@ -53,6 +53,7 @@ func otherCommands(t *testing.T, w *world) {
 		t.Errorf("migrate check: %d %s%s", code, out, errs)
 	}
 	p.runsBackups(t)
+	p.runsSupport(t, n)
 	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
@@ -61,6 +62,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsRules(t)
 	p.runsUsers(t)
 	p.runsWebhooks(t)
+	p.seesHungService(t, n)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
 }

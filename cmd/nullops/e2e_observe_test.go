@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -110,4 +112,79 @@ func (p *product) runsAlerts(t *testing.T, n *node) {
 	bell.rings(t, "alert.ended", "Node "+n.name+" is offline.", func() {})
 	p.commandSays(t, "ended", "alerts", "--ended")
 	w.shows(t, fires, "")
+}
+
+// seesHungService stops a service from answering: it still takes connections, and does not end.
+// Its deployment stops looking well within fifteen seconds, and again looks well once it answers.
+func (p *product) seesHungService(t *testing.T, n *node) {
+	t.Helper()
+	p.admin.put(t, "/projects/hung", object{"resources": object{"memory_mib": 512}}, nil)
+	web := webStep("web")
+	web["service"].(object)["ready"] = object{"http": object{"port": 8080, "path": "/healthz"}}
+	p.savePipeline(t, "hung", web)
+	d := p.admin.deployReady(t, "hung", "hung", nil)
+	is := func(condition apiclient.DeploymentCondition) func() string {
+		return func() string {
+			var now apiclient.Deployment
+			p.admin.get(t, "/deployments/"+d.Id, &now)
+			if now.Condition == nil || *now.Condition != condition {
+				return fmt.Sprintf("it is %s, %v", now.Status, textOf((*string)(now.Condition)))
+			}
+			return ""
+		}
+	}
+	within(t, time.Minute, "it looks well", is(apiclient.DeploymentConditionReady))
+	process := n.containers(t, d.Id)["web"].State.Pid
+	if err := syscall.Kill(process, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(process, syscall.SIGCONT) }()
+	// promise: O-05
+	within(t, 15*time.Second, "a deployment whose service hangs does not look well",
+		is(apiclient.DeploymentConditionDegraded))
+	p.commandSays(t, "no answer in time", "show", "hung")
+	if err := syscall.Kill(process, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	within(t, time.Minute, "it looks well again", is(apiclient.DeploymentConditionReady))
+	p.does(t, "remove", "hung")
+}
+
+// runsSupport has components log more, and writes an archive of all processes. A secret that is in
+// a log by accident is not in the archive.
+func (p *product) runsSupport(t *testing.T, n *node) {
+	t.Helper()
+	p.commandSays(t, "Everything logs as the settings say", "log-level")
+	p.commandSays(t, "fleet logs at level debug", "log-level", "set", "fleet", "debug", "--for", "5m")
+	p.commandSays(t, "docker logs at level debug", "log-level", "set", "docker", "debug", "--for",
+		"5m", "--node", n.name)
+	p.commandSays(t, n.name, "log-level")
+	p.does(t, "log-level", "reset", "docker", "--node", n.name)
+	p.commandSays(t, "fleet logs as", "log-level", "reset", "fleet")
+
+	secret := p.commandSays(t, "", "secret", "reveal", "every", "PASSWORD")
+	p.admin.want(t, http.StatusNotFound, http.MethodGet, "/deployments/"+secret, nil, nil)
+	file := filepath.Join(p.dir, "support.tar.gz")
+	readme := p.commandSays(t, "a generated secret", "support", "-o", file)
+	for _, want := range []string{"controlplane/log.txt", "ingress/goroutines.txt",
+		"controlplane/metrics.txt", "controlplane/settings.txt", "nodes/" + n.name + "/log.txt",
+		"versions.json", "checks.json"} {
+		if !strings.Contains(strings.ReplaceAll(readme, "_", "/"), want) {
+			t.Errorf("%s is not in the archive: %s", want, readme)
+		}
+	}
+	archive, err := exec.CommandContext(t.Context(), "tar", "-xzOf", file).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, hidden := range map[string]string{"a project's secret": secret, "a token": n.token} {
+		if strings.Contains(string(archive), hidden) {
+			t.Errorf("the archive holds %s", what)
+		}
+	}
+	if !strings.Contains(string(archive), `"component":"api"`) ||
+		!strings.Contains(string(archive), "nullops_api_request_seconds") ||
+		!strings.Contains(string(archive), "goroutine profile") {
+		t.Error("the archive lacks lines of a log, metrics or goroutines")
+	}
 }

@@ -112,6 +112,7 @@ func traced(t *testing.T, w *world) {
 	web := webStep("web", "look")
 	web["service"].(object)["env"].(object)["PASSWORD"] = "${{ secrets.PASSWORD }}"
 	p.savePipeline(t, "traced", hostileStep("look", nil, object{"mode": "probe"}), web)
+	bell := p.watchAlarms(t, "deployment.ready")
 	d := p.admin.deployReady(t, "traced", "traced", nil)
 	if a := p.visit(t, serviceURL(t, d, "web")+"/healthz"); a.status != http.StatusOK {
 		t.Fatalf("the page: %d %s", a.status, a.body)
@@ -131,6 +132,12 @@ func traced(t *testing.T, w *world) {
 			"/containers/create", "first response through the ingress"), ", ")
 	})
 	checkTree(t, spans.ofTrace(trace))
+	bell.rings(t, "deployment.ready", d.Id, func() {})
+	// The receiver's own spans are in the same trace.
+	if told, _ := bell.find("deployment.ready", d.Id); !strings.HasPrefix(
+		told.header.Get("Traceparent"), "00-"+trace+"-") {
+		t.Errorf("the webhook's Traceparent is %q", told.header.Get("Traceparent"))
+	}
 	look := run.Steps[slices.IndexFunc(run.Steps, func(s apiclient.Step) bool {
 		return s.Key == "look"
 	})]

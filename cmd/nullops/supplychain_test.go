@@ -95,15 +95,17 @@ func checkPackageLock(t *testing.T, root fs.FS, name string) {
 // An archive of a tenant is unpacked in one place only, in a pod of its own deployment and below an
 // os.Root, which no path with dots and no link leaves (TestPod_PacksAndUnpacksVolumes).
 // Elsewhere, what packs images and what copies files into containers only writes archives, test
-// reports and the users of an image are read out of one in memory, and a backup only checks that
-// one is whole. A package that
-// is not on the list and reads archives needs an answer to paths with dots and links.
+// reports, the users of an image and what a support archive says are read out of one in memory,
+// and a backup only checks that one is whole. A package that is not on the list and reads archives
+// needs an answer to paths with dots and links.
 //
 // threat: T45
 func TestArchives_AreUnpackedInOnePlace(t *testing.T) {
 	writers := []string{"agent/docker/helperimage.go", "agent/docker/mountpoints.go",
-		"agent/sidecar/volumetar.go", "plugins/packaging/layer.go"}
-	readers := []string{"agent/docker/jobfiles.go", "agent/kubernetes/imageuser.go",
+		"agent/sidecar/volumetar.go", "controlplane/diagnose/archive.go",
+		"plugins/packaging/layer.go"}
+	readers := []string{"cmd/nullops/internal/cli/supportreadme.go", "agent/docker/jobfiles.go",
+		"agent/kubernetes/imageuser.go",
 		"agent/kubernetes/jobfiles.go", "controlplane/backup/archive.go"}
 	unpackers := []string{"agent/sidecar/volumeuntar.go"}
 	seen := 0

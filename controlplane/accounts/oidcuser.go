@@ -162,7 +162,7 @@ func (a *Accounts) followGroups(
 			return u, nil
 		}
 		a.log.WarnContext(ctx, "sign-in without groups: teams and role stay as they are",
-			"user", u.Name, "why", c.noGroups)
+			"user", u.Name, "reason", c.noGroups)
 		e.Action, e.Detail = "keep teams and role", "groups_missing"
 		return u, tx.Audit().Insert(ctx, e)
 	}

@@ -152,7 +152,7 @@ func (o *Orderer) attemptOrder(
 	c.Error = clipError(failed.Error())
 	c.NextTry = o.Now().Add(retryDelay(c.Failures, failed))
 	o.Log.WarnContext(ctx, "certificate not ordered", "subject", c.Subject, "error", c.Error,
-		"failures", c.Failures, "next_try", c.NextTry)
+		"failures", c.Failures, "retry_at", c.NextTry)
 	return o.storeNextTry(ctx, c)
 }
 

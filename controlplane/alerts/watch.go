@@ -76,6 +76,8 @@ type Watcher struct {
 	Release string
 	// Report reads what only the process knows.
 	Report func() controlplane.ProcessReport
+	// Beside is what the process does each time it has told; nil is nothing.
+	Beside func(context.Context) error
 	// Down is told when no control plane is alive, and when one is again; empty tells the log only.
 	Down string
 	Log  *slog.Logger
@@ -123,6 +125,9 @@ func (w *Watcher) tell(ctx context.Context) error {
 	})
 	if err == nil {
 		w.judge(ctx, alive > 0)
+	}
+	if err == nil && w.Beside != nil {
+		err = w.Beside(ctx)
 	}
 	return err
 }

@@ -264,7 +264,13 @@ func allVisits() map[string]visit {
 		"getRule":   {path: "/rules/rule"},
 		"putRule": {path: "/rules/rule", body: object{"source": "github", "project": "shop",
 			"environment": "qa", "tag": "pr-{number}", "secret": ruleSecret, "token": ruleToken}},
-		"deleteRule":       {path: "/rules/rule"},
+		"deleteRule":           {path: "/rules/rule"},
+		"createSupportArchive": {path: "/support"},
+		"listLogLevels":        {path: "/log-levels"},
+		"setLogLevel": {path: "/log-levels/fleet", body: object{"level": "debug",
+			"until": time.Now().Add(time.Hour).Format(time.RFC3339)}},
+		"endLogLevel": {path: "/log-levels/fleet"},
+
 		"listAlerts":       {path: "/alerts", stranger: shown, reader: shown},
 		"acknowledgeAlert": {path: "/alerts/{token}/acknowledge", stranger: 404, reader: 404},
 		"silenceAlert": {path: "/alerts/{token}/silence", stranger: 404, reader: 404,
@@ -719,6 +725,11 @@ func (w *world) before(id string, d controlplane.Deployment) {
 				Subject: "expire"}, controlplane.SeverityCritical, 0)
 		}))
 		pgtest.Exec(w.t, w.database, "UPDATE alerts SET id = '01890a5d-ac96-774b-bcce-b302099a8057'")
+	case "endLogLevel":
+		w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
+			return tx.Diagnosis().PutLevel(w.t.Context(), controlplane.LogLevel{Component: "fleet",
+				Level: "debug", Until: time.Now().Add(time.Hour), SetBy: "root"})
+		}))
 	case "getRule":
 		w.makeRule("rule", "github", "")
 	case "getWebhook":
@@ -765,7 +776,7 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 	}
 	switch media {
 	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain",
-		"application/octet-stream":
+		"application/octet-stream", "application/gzip":
 		return
 	}
 	var v any

@@ -44,7 +44,7 @@ func (s *server) GetMe(ctx context.Context, _ GetMeRequestObject) (GetMeResponse
 	case err != nil:
 		// The next page view asks again; failing to remember a browser must not prevent the
 		// sign-in.
-		s.Log.WarnContext(ctx, "a browser was not remembered", "request", requestID(ctx),
+		s.Log.WarnContext(ctx, "a browser was not remembered", "request_id", requestID(ctx),
 			"error", err)
 	case !key.IsEmpty():
 		s.keepDeviceKey(ctx, key)

@@ -63,14 +63,14 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.As(err, &known) && httpStatus(known.Kind) != http.StatusInternalServerError:
 		if known.Cause != nil {
-			s.Log.WarnContext(ctx, "request refused", "request", requestID(ctx), "err", err.Error(),
+			s.Log.WarnContext(ctx, "request refused", "request_id", requestID(ctx), "error", err.Error(),
 				"cause", known.Cause.Error())
 		}
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		w.WriteHeader(statusClosed)
 		return
 	default:
-		s.Log.ErrorContext(ctx, "request failed", "request", requestID(ctx), "err", err.Error())
+		s.Log.ErrorContext(ctx, "request failed", "request_id", requestID(ctx), "error", err.Error())
 		known = internalError()
 		if errors.Is(err, controlplane.ErrDatabaseAway) {
 			known = databaseAway()

@@ -81,7 +81,7 @@ func (s *server) streamServiceLog(ctx context.Context, out *sse, d controlplane.
 func (s *server) sendLogError(ctx context.Context, out *sse, err error) error {
 	problem, known := logbook.NodeLogError(err)
 	if !known {
-		s.Log.WarnContext(ctx, "service log broke", "request", requestID(ctx), "err", err.Error())
+		s.Log.WarnContext(ctx, "service log broke", "request_id", requestID(ctx), "error", err.Error())
 	}
 	if err := out.addEvent("error", "", toProblem(problem, requestID(ctx))); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/internal/logs"
 )
 
 // contextKey is the type of our keys in a request's context.
@@ -50,7 +51,8 @@ func (s *server) withRequestID(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := &requestNote{request: uuid.Must(uuid.NewV7()).String()}
 		w.Header().Set("X-Request-Id", n.request)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), noteKey, n)))
+		ctx := logs.WithRequest(context.WithValue(r.Context(), noteKey, n), n.request)
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -72,10 +74,11 @@ func (s *server) withAccessLog(next http.Handler) http.Handler {
 			level = slog.LevelDebug
 		}
 		s.Log.LogAttrs(r.Context(), level, "request",
-			slog.String("request", n.request), slog.String("method", r.Method),
+			slog.String(logs.RequestID, n.request), slog.String("method", r.Method),
 			slog.String("path", r.URL.Path), slog.String("operation", n.operation),
 			slog.Int("status", seen.statusCode()), slog.Int64("bytes", seen.bytes),
 			slog.Float64("seconds", took.Seconds()), slog.String("user", n.user),
+			slog.String("user_id", string(n.who.actor.UserID())),
 			slog.String("from", clientAddress(r)))
 	})
 }
@@ -91,7 +94,7 @@ func (s *server) withRecovery(next http.Handler) http.Handler {
 				panic(p)
 			default:
 				s.Log.ErrorContext(r.Context(), "request panicked",
-					"request", requestID(r.Context()), "panic", fmt.Sprint(p),
+					"request_id", requestID(r.Context()), "panic", fmt.Sprint(p),
 					"stack", string(debug.Stack()))
 				writeProblem(w, toProblem(internalError(), requestID(r.Context())))
 			}

@@ -178,8 +178,8 @@ func (s *server) writeErrorPage(w http.ResponseWriter, r *http.Request, err erro
 	if known.Cause != nil {
 		cause = known.Cause
 	}
-	level(r.Context(), "sign-in with the OpenID provider", "request", requestID(r.Context()),
-		"err", cause.Error())
+	level(r.Context(), "sign-in with the OpenID provider", "request_id",
+		requestID(r.Context()), "error", cause.Error())
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(httpStatus(known.Kind))
 	_ = wordyPage.Execute(w, map[string]string{"Message": known.Message, "Remedy": known.Remedy,

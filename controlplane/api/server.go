@@ -22,6 +22,7 @@ import (
 	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
+	"github.com/nullops/nullops/controlplane/diagnose"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
@@ -48,6 +49,7 @@ type Config struct {
 	Notify       *notify.Notifier
 	Alerts       *alerts.Alerts
 	Backups      *backup.Schedule
+	Diagnosis    *diagnose.Diagnosis
 	Reviews      *review.Reviews
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.

@@ -81,7 +81,7 @@ func (s stream) logEnd(err error) {
 	if err == nil || s.ctx.Err() != nil || controlplane.KindOf(err) != "" {
 		return
 	}
-	s.log.WarnContext(s.ctx, "stream ended", "request", requestID(s.ctx), "err", err.Error())
+	s.log.WarnContext(s.ctx, "stream ended", "request_id", requestID(s.ctx), "error", err.Error())
 }
 
 // addEvent adds an event. After an event without an id, a listener resumes from the

@@ -91,7 +91,7 @@ func (c reachSocket) VisitOpenReachResponse(w http.ResponseWriter) error {
 	}
 	why := c.serve(ctx, ws, visit, first)
 	if err := visit.CloseWithReason(why); err != nil {
-		c.server.Log.DebugContext(ctx, "a connection into a service ended", "err", err.Error())
+		c.server.Log.DebugContext(ctx, "a connection into a service ended", "error", err.Error())
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (c reachSocket) sendRefusal(ctx context.Context, ws *websocket.Conn, err er
 	var known *controlplane.Error
 	if !errors.As(err, &known) {
 		c.server.Log.WarnContext(ctx, "a connection into a service failed",
-			"request", requestID(c.ctx), "err", err.Error())
+			"request_id", requestID(c.ctx), "error", err.Error())
 		known = &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_unreachable",
 			Message: "the service's node does not answer", Remedy: "Try again when it is online."}
 	}

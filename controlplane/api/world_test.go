@@ -30,6 +30,7 @@ import (
 	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
+	"github.com/nullops/nullops/controlplane/diagnose"
 	"github.com/nullops/nullops/controlplane/gate"
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
@@ -42,6 +43,7 @@ import (
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/usage"
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -149,6 +151,8 @@ type world struct {
 	server       *httptest.Server
 	log          *record
 	inside       *fakeNode
+	logs         *logs.Log
+	agents       fakeAgents
 	database     string
 	node         controlplane.NodeID
 	off          controlplane.OffLimits
@@ -191,7 +195,10 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		database: pgtest.URL(t, os.DirFS("../../migrations"))}
 	w.store = pgtest.Open(t, w.database)
 	first(w)
-	log := slog.New(slog.NewJSONHandler(w.log, nil))
+	w.logs = logs.New(w.log, slog.LevelInfo, nil, func(to io.Writer) slog.Handler {
+		return slog.NewJSONHandler(to, &slog.HandlerOptions{Level: slog.LevelDebug})
+	})
+	log := w.logs.Logger()
 	ingress := must(url.Parse("http://localhost:8000"))(t)
 	w.keys = keyringtest.New(t, w.store)
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log, Keys: w.keys,
@@ -214,9 +221,11 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
 		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
-		Alerts:  alerts.New(alerts.Config{Store: w.store, Log: log}),
+		Alerts:    alerts.New(alerts.Config{Store: w.store, Log: log}),
+		Diagnosis: w.diagnosis(log),
 		Backups: &backup.Schedule{Source: backup.Source{Store: w.store}},
-		Usage:   usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
+		Backups:   &backup.Schedule{Source: backup.Source{Store: w.store}},
+		Usage:     usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
 			return "ssh-ed25519", "SHA256:" + strings.Repeat("a", 43), nil
 		},
@@ -235,6 +244,19 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	w.server = httptest.NewServer(must(api.New(c))(t))
 	t.Cleanup(w.server.Close)
 	return w
+}
+
+// diagnosis is what a control plane has, without agents.
+func (w *world) diagnosis(log *slog.Logger) *diagnose.Diagnosis {
+	return diagnose.New(diagnose.Config{Store: w.store, Process: "host/1/a/controlplane",
+		Release: "test", Log: log, Components: logs.Components()["server"],
+		AgentComponents: logs.Components()["agent"], Apply: w.logs.SetLevels, Agents: &w.agents,
+		Files: func() []controlplane.DiagnosisFile {
+			return []controlplane.DiagnosisFile{{Name: "log.txt", Data: w.logs.Recent()}}
+		},
+		Secrets: func(ctx context.Context) (map[string][]controlplane.Plain, error) {
+			return w.keys.OpenAll(ctx, system)
+		}})
 }
 
 func (w *world) listen(

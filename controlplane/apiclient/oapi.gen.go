@@ -645,6 +645,30 @@ func (e Level) Valid() bool {
 	}
 }
 
+// Defines values for LogLevelName.
+const (
+	LogLevelNameDebug LogLevelName = "debug"
+	LogLevelNameError LogLevelName = "error"
+	LogLevelNameInfo  LogLevelName = "info"
+	LogLevelNameWarn  LogLevelName = "warn"
+)
+
+// Valid indicates whether the value is a known member of the LogLevelName enum.
+func (e LogLevelName) Valid() bool {
+	switch e {
+	case LogLevelNameDebug:
+		return true
+	case LogLevelNameError:
+		return true
+	case LogLevelNameInfo:
+		return true
+	case LogLevelNameWarn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MetricsResolution.
 const (
 	MetricsResolutionHour   MetricsResolution = "hour"
@@ -3126,6 +3150,49 @@ type LinkCreated struct {
 
 	// Url Shown once. What opens it stands behind the #, which browsers keep to themselves.
 	Url string `json:"url"`
+}
+
+// LogLevel defines model for LogLevel.
+type LogLevel struct {
+	// Component The part of the product that it is about.
+	Component string       `json:"component"`
+	Level     LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// SetAt When it was set.
+	SetAt time.Time `json:"set_at"`
+
+	// SetBy Who set it.
+	SetBy string `json:"set_by"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
+}
+
+// LogLevelList defines model for LogLevelList.
+type LogLevelList struct {
+	// AgentComponents The components of agents.
+	AgentComponents []string `json:"agent_components"`
+
+	// Components The components of control planes and ingresses.
+	Components []string   `json:"components"`
+	Items      []LogLevel `json:"items"`
+}
+
+// LogLevelName defines model for LogLevelName.
+type LogLevelName string
+
+// LogLevelPut defines model for LogLevelPut.
+type LogLevelPut struct {
+	Level LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// Until When it ends, within 7 days.
+	Until time.Time `json:"until"`
 }
 
 // LogLine defines model for LogLine.
@@ -5629,6 +5696,9 @@ type WebhookSaved struct {
 	Webhook Webhook `json:"webhook"`
 }
 
+// InComponent defines model for InComponent.
+type InComponent = string
+
 // InCursor defines model for InCursor.
 type InCursor = string
 
@@ -5956,6 +6026,12 @@ type RotateKeysParams struct {
 // RotateKeysParamsTo defines parameters for RotateKeys.
 type RotateKeysParamsTo string
 
+// EndLogLevelParams defines parameters for EndLogLevel.
+type EndLogLevelParams struct {
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
 	// Object project/NAME, environment/NAME or deployment/ID.
@@ -6161,6 +6237,12 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// CreateSupportArchiveParams defines parameters for CreateSupportArchive.
+type CreateSupportArchiveParams struct {
+	// Node Nodes whose agents are asked, instead of the first twenty that are online.
+	Node *[]string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ListTeamsParams defines parameters for ListTeams.
 type ListTeamsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -6315,6 +6397,9 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// SetLogLevelJSONRequestBody defines body for SetLogLevel for application/json ContentType.
+type SetLogLevelJSONRequestBody = LogLevelPut
 
 // CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
 type CreateAccessRequestJSONRequestBody = AccessRequestCreate
@@ -7402,6 +7487,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
 	RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListLogLevels Levels of logs that differ from the settings now
+	//
+	// And the names of the components that have a level, of the server and of agents.
+	//
+	// Corresponds with GET /api/v1/log-levels (the `ListLogLevels` operationId).
+	ListLogLevels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EndLogLevel Have a component log as the settings say
+	//
+	// Before its level ends by itself.
+	//
+	// Corresponds with DELETE /api/v1/log-levels/{component} (the `EndLogLevel` operationId).
+	EndLogLevel(ctx context.Context, component InComponent, params *EndLogLevelParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetLogLevelWithBody Have a component log more, or less, for a while
+	//
+	// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+	SetLogLevelWithBody(ctx context.Context, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SetLogLevel Have a component log more, or less, for a while
+	//
+	// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+	SetLogLevel(ctx context.Context, component InComponent, body SetLogLevelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in, and what they may do
 	//
@@ -8597,6 +8714,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
 	ReadSSHHostKey(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSupportArchive All that the processes know of themselves, in one archive for support
+	//
+	// A tar file in gzip's form: versions, settings that differ from their defaults, what is wrong, and of control planes, ingresses and agents the last lines of the log, metrics and goroutines. It is searched for every secret before it is sent; what is found is hidden, and README.txt says where. Without that search there is no archive. It takes up to a quarter of a minute.
+	//
+	// Corresponds with POST /api/v1/support (the `CreateSupportArchive` operationId).
+	CreateSupportArchive(ctx context.Context, params *CreateSupportArchiveParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTeams All teams the caller may see
 	//
@@ -10890,6 +11014,78 @@ func (c *Client) ListKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*
 // Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
 func (c *Client) RotateKeys(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRotateKeysRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListLogLevels Levels of logs that differ from the settings now
+//
+// And the names of the components that have a level, of the server and of agents.
+//
+// Corresponds with GET /api/v1/log-levels (the `ListLogLevels` operationId).
+func (c *Client) ListLogLevels(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListLogLevelsRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EndLogLevel Have a component log as the settings say
+//
+// Before its level ends by itself.
+//
+// Corresponds with DELETE /api/v1/log-levels/{component} (the `EndLogLevel` operationId).
+func (c *Client) EndLogLevel(ctx context.Context, component InComponent, params *EndLogLevelParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEndLogLevelRequest(c.Server, component, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetLogLevelWithBody Have a component log more, or less, for a while
+//
+// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+func (c *Client) SetLogLevelWithBody(ctx context.Context, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetLogLevelRequestWithBody(c.Server, component, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SetLogLevel Have a component log more, or less, for a while
+//
+// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+func (c *Client) SetLogLevel(ctx context.Context, component InComponent, body SetLogLevelJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSetLogLevelRequest(c.Server, component, body)
 	if err != nil {
 		return nil, err
 	}
@@ -13575,6 +13771,23 @@ func (c *Client) ReadSSHHostKeyWithBody(ctx context.Context, contentType string,
 // Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
 func (c *Client) ReadSSHHostKey(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadSSHHostKeyRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSupportArchive All that the processes know of themselves, in one archive for support
+//
+// A tar file in gzip's form: versions, settings that differ from their defaults, what is wrong, and of control planes, ingresses and agents the last lines of the log, metrics and goroutines. It is searched for every secret before it is sent; what is found is hidden, and README.txt says where. Without that search there is no archive. It takes up to a quarter of a minute.
+//
+// Corresponds with POST /api/v1/support (the `CreateSupportArchive` operationId).
+func (c *Client) CreateSupportArchive(ctx context.Context, params *CreateSupportArchiveParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSupportArchiveRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -18593,6 +18806,141 @@ func NewRotateKeysRequest(server string, params *RotateKeysParams) (*http.Reques
 	return req, nil
 }
 
+// NewListLogLevelsRequest constructs an http.Request for the ListLogLevels method
+func NewListLogLevelsRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/log-levels")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewEndLogLevelRequest constructs an http.Request for the EndLogLevel method
+func NewEndLogLevelRequest(server string, component InComponent, params *EndLogLevelParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/log-levels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Node != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "node", *params.Node, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewSetLogLevelRequest calls the generic SetLogLevel builder with application/json body
+func NewSetLogLevelRequest(server string, component InComponent, body SetLogLevelJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSetLogLevelRequestWithBody(server, component, "application/json", bodyReader)
+}
+
+// NewSetLogLevelRequestWithBody constructs an http.Request for the SetLogLevel method, with any body, and a specified content type
+func NewSetLogLevelRequestWithBody(server string, component InComponent, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "component", component, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/log-levels/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewGetMeRequest constructs an http.Request for the GetMe method
 func NewGetMeRequest(server string) (*http.Request, error) {
 	var err error
@@ -23572,6 +23920,60 @@ func NewReadSSHHostKeyRequestWithBody(server string, contentType string, body io
 	return req, nil
 }
 
+// NewCreateSupportArchiveRequest constructs an http.Request for the CreateSupportArchive method
+func NewCreateSupportArchiveRequest(server string, params *CreateSupportArchiveParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/support")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Node != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "node", *params.Node, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListTeamsRequest constructs an http.Request for the ListTeams method
 func NewListTeamsRequest(server string, params *ListTeamsParams) (*http.Request, error) {
 	var err error
@@ -26162,6 +26564,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/keys/rotate (the `RotateKeys` operationId).
 	RotateKeysWithResponse(ctx context.Context, params *RotateKeysParams, reqEditors ...RequestEditorFn) (*RotateKeysResponse, error)
 
+	// ListLogLevelsWithResponse Levels of logs that differ from the settings now
+	//
+	// And the names of the components that have a level, of the server and of agents.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/log-levels (the `ListLogLevels` operationId).
+	ListLogLevelsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListLogLevelsResponse, error)
+
+	// EndLogLevelWithResponse Have a component log as the settings say
+	//
+	// Before its level ends by itself.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/log-levels/{component} (the `EndLogLevel` operationId).
+	EndLogLevelWithResponse(ctx context.Context, component InComponent, params *EndLogLevelParams, reqEditors ...RequestEditorFn) (*EndLogLevelResponse, error)
+
+	// SetLogLevelWithBodyWithResponse Have a component log more, or less, for a while
+	//
+	// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+	SetLogLevelWithBodyWithResponse(ctx context.Context, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetLogLevelResponse, error)
+
+	// SetLogLevelWithResponse Have a component log more, or less, for a while
+	//
+	// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+	SetLogLevelWithResponse(ctx context.Context, component InComponent, body SetLogLevelJSONRequestBody, reqEditors ...RequestEditorFn) (*SetLogLevelResponse, error)
+
 	// GetMeWithResponse Who is signed in, and what they may do
 	//
 	// The user, their role, and what the UI may offer them.
@@ -27510,6 +27948,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/ssh-host-key (the `ReadSSHHostKey` operationId).
 	ReadSSHHostKeyWithResponse(ctx context.Context, body ReadSSHHostKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*ReadSSHHostKeyResponse, error)
+
+	// CreateSupportArchiveWithResponse All that the processes know of themselves, in one archive for support
+	//
+	// A tar file in gzip's form: versions, settings that differ from their defaults, what is wrong, and of control planes, ingresses and agents the last lines of the log, metrics and goroutines. It is searched for every secret before it is sent; what is found is hidden, and README.txt says where. Without that search there is no archive. It takes up to a quarter of a minute.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/support (the `CreateSupportArchive` operationId).
+	CreateSupportArchiveWithResponse(ctx context.Context, params *CreateSupportArchiveParams, reqEditors ...RequestEditorFn) (*CreateSupportArchiveResponse, error)
 
 	// ListTeamsWithResponse All teams the caller may see
 	//
@@ -32573,6 +33020,167 @@ func (r RotateKeysResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RotateKeysResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListLogLevelsResponseDefaultHeaders the declared response headers of an HTTP default response for ListLogLevels
+type ListLogLevelsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListLogLevelsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LogLevelList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListLogLevelsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListLogLevelsResponse) GetJSON200() *LogLevelList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListLogLevelsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListLogLevelsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListLogLevelsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListLogLevelsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListLogLevelsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EndLogLevelResponseDefaultHeaders the declared response headers of an HTTP default response for EndLogLevel
+type EndLogLevelResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type EndLogLevelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *EndLogLevelResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r EndLogLevelResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r EndLogLevelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EndLogLevelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EndLogLevelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EndLogLevelResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SetLogLevelResponseDefaultHeaders the declared response headers of an HTTP default response for SetLogLevel
+type SetLogLevelResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type SetLogLevelResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LogLevel
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SetLogLevelResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SetLogLevelResponse) GetJSON200() *LogLevel {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SetLogLevelResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SetLogLevelResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SetLogLevelResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SetLogLevelResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SetLogLevelResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -38802,6 +39410,62 @@ func (r ReadSSHHostKeyResponse) ContentType() string {
 	return ""
 }
 
+// CreateSupportArchiveResponse200Headers the declared response headers of an HTTP 200 response for CreateSupportArchive
+type CreateSupportArchiveResponse200Headers struct {
+	ContentDisposition *string
+}
+
+// CreateSupportArchiveResponseDefaultHeaders the declared response headers of an HTTP default response for CreateSupportArchive
+type CreateSupportArchiveResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type CreateSupportArchiveResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreateSupportArchiveResponse200Headers
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *CreateSupportArchiveResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r CreateSupportArchiveResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSupportArchiveResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSupportArchiveResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSupportArchiveResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSupportArchiveResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListTeamsResponseDefaultHeaders the declared response headers of an HTTP default response for ListTeams
 type ListTeamsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -42257,6 +42921,66 @@ func (c *ClientWithResponses) RotateKeysWithResponse(ctx context.Context, params
 	return ParseRotateKeysResponse(rsp)
 }
 
+// ListLogLevelsWithResponse Levels of logs that differ from the settings now
+//
+// And the names of the components that have a level, of the server and of agents.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/log-levels (the `ListLogLevels` operationId).
+func (c *ClientWithResponses) ListLogLevelsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListLogLevelsResponse, error) {
+	rsp, err := c.ListLogLevels(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListLogLevelsResponse(rsp)
+}
+
+// EndLogLevelWithResponse Have a component log as the settings say
+//
+// Before its level ends by itself.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/log-levels/{component} (the `EndLogLevel` operationId).
+func (c *ClientWithResponses) EndLogLevelWithResponse(ctx context.Context, component InComponent, params *EndLogLevelParams, reqEditors ...RequestEditorFn) (*EndLogLevelResponse, error) {
+	rsp, err := c.EndLogLevel(ctx, component, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEndLogLevelResponse(rsp)
+}
+
+// SetLogLevelWithBodyWithResponse Have a component log more, or less, for a while
+//
+// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+func (c *ClientWithResponses) SetLogLevelWithBodyWithResponse(ctx context.Context, component InComponent, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetLogLevelResponse, error) {
+	rsp, err := c.SetLogLevelWithBody(ctx, component, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetLogLevelResponse(rsp)
+}
+
+// SetLogLevelWithResponse Have a component log more, or less, for a while
+//
+// Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/log-levels/{component} (the `SetLogLevel` operationId).
+func (c *ClientWithResponses) SetLogLevelWithResponse(ctx context.Context, component InComponent, body SetLogLevelJSONRequestBody, reqEditors ...RequestEditorFn) (*SetLogLevelResponse, error) {
+	rsp, err := c.SetLogLevel(ctx, component, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSetLogLevelResponse(rsp)
+}
+
 // GetMeWithResponse Who is signed in, and what they may do
 //
 // The user, their role, and what the UI may offer them.
@@ -44498,6 +45222,21 @@ func (c *ClientWithResponses) ReadSSHHostKeyWithResponse(ctx context.Context, bo
 		return nil, err
 	}
 	return ParseReadSSHHostKeyResponse(rsp)
+}
+
+// CreateSupportArchiveWithResponse All that the processes know of themselves, in one archive for support
+//
+// A tar file in gzip's form: versions, settings that differ from their defaults, what is wrong, and of control planes, ingresses and agents the last lines of the log, metrics and goroutines. It is searched for every secret before it is sent; what is found is hidden, and README.txt says where. Without that search there is no archive. It takes up to a quarter of a minute.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/support (the `CreateSupportArchive` operationId).
+func (c *ClientWithResponses) CreateSupportArchiveWithResponse(ctx context.Context, params *CreateSupportArchiveParams, reqEditors ...RequestEditorFn) (*CreateSupportArchiveResponse, error) {
+	rsp, err := c.CreateSupportArchive(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSupportArchiveResponse(rsp)
 }
 
 // ListTeamsWithResponse All teams the caller may see
@@ -49580,6 +50319,161 @@ func ParseRotateKeysResponse(rsp *http.Response) (*RotateKeysResponse, error) {
 	switch {
 	case true:
 		var headers RotateKeysResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListLogLevelsResponse parses an HTTP response from a ListLogLevelsWithResponse call
+func ParseListLogLevelsResponse(rsp *http.Response) (*ListLogLevelsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListLogLevelsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LogLevelList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListLogLevelsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEndLogLevelResponse parses an HTTP response from a EndLogLevelWithResponse call
+func ParseEndLogLevelResponse(rsp *http.Response) (*EndLogLevelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EndLogLevelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers EndLogLevelResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSetLogLevelResponse parses an HTTP response from a SetLogLevelWithResponse call
+func ParseSetLogLevelResponse(rsp *http.Response) (*SetLogLevelResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SetLogLevelResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LogLevel
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SetLogLevelResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -55548,6 +56442,62 @@ func ParseReadSSHHostKeyResponse(rsp *http.Response) (*ReadSSHHostKeyResponse, e
 	switch {
 	case true:
 		var headers ReadSSHHostKeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateSupportArchiveResponse parses an HTTP response from a CreateSupportArchiveWithResponse call
+func ParseCreateSupportArchiveResponse(rsp *http.Response) (*CreateSupportArchiveResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSupportArchiveResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers CreateSupportArchiveResponse200Headers
+		if values := rsp.Header.Values("Content-Disposition"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Content-Disposition", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ContentDisposition = &value
+		}
+		response.Headers200 = &headers
+	case true:
+		var headers CreateSupportArchiveResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

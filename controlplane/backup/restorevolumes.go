@@ -156,7 +156,7 @@ func (c *VolumeCopier) writeVolumes(o *oneCopy, f *Folder, d *storedDeployment,
 		if err := c.writeVolume(o, f, v, h); err != nil {
 			return results, changed, fmt.Errorf("%s: %w", describeVolume(v.name()), o.orCause(err))
 		}
-		c.Log.InfoContext(o.ctx, "volume restored", "deployment", d.Name, "service", v.Service,
+		c.Log.InfoContext(o.ctx, "volume restored", "deployment", d.Name, "step", v.Service,
 			"volume", v.Volume, "bytes", v.Bytes, "node", h.ToName)
 		results = append(results, d.result(v, "restored on node "+h.ToName))
 	}

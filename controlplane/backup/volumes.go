@@ -142,7 +142,7 @@ func (c *VolumeCopier) copyVolumes(
 		if err := f.save(); err != nil {
 			return results, err
 		}
-		c.Log.InfoContext(o.ctx, "volume copied", "deployment", h.Name, "service", name.Step,
+		c.Log.InfoContext(o.ctx, "volume copied", "deployment", h.Name, "step", name.Step,
 			"volume", name.Name, "bytes", v.Bytes)
 		results = append(results, d.result(v, "copied"))
 	}

@@ -76,16 +76,16 @@ func (f *Fleet) waitToRetry(ctx context.Context, id controlplane.NodeID, err err
 		return false
 	}
 	if errors.Is(err, errElsewhere) {
-		f.Log.InfoContext(ctx, notOurs, "node", id)
+		f.Log.InfoContext(ctx, notOurs, "node_id", id)
 		return false
 	}
 	if lasted > longestWait || errors.Is(err, errWaitsForPerson) {
 		pause.reset()
 	}
 	if pause.failures == 0 && !errors.Is(err, errWaitsForPerson) {
-		f.Log.WarnContext(ctx, "no session with node", "node", id, "error", err)
+		f.Log.WarnContext(ctx, "no session with node", "node_id", id, "error", err)
 	} else {
-		f.Log.DebugContext(ctx, "still no session with node", "node", id, "error", err)
+		f.Log.DebugContext(ctx, "still no session with node", "node_id", id, "error", err)
 	}
 	var arrival <-chan struct{}
 	if errors.Is(err, errNoStandby) {
@@ -110,7 +110,7 @@ func (f *Fleet) releaseLease(ctx context.Context, id controlplane.NodeID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := f.Nodes.ReleaseLease(ctx, id, f.Holder); err != nil {
-		f.Log.DebugContext(ctx, "lease was not given back", "node", id, "error", err)
+		f.Log.DebugContext(ctx, "lease was not given back", "node_id", id, "error", err)
 	}
 }
 

@@ -298,7 +298,7 @@ func (f *Fleet) adjustSessions(ctx context.Context, wanted map[controlplane.Node
 			delete(running, id)
 		default:
 			if !wanted[id] && !k.told {
-				f.Log.InfoContext(ctx, notOurs, "node", id)
+				f.Log.InfoContext(ctx, notOurs, "node_id", id)
 				k.told = true
 				k.cancel()
 			}

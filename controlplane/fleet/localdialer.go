@@ -102,7 +102,7 @@ func (d *LocalDialer) channelTo(ctx context.Context, id controlplane.NodeID) *wi
 	}
 	n.kid, n.failed = link.config.Kid, nil
 	d.log.InfoContext(ctx, "an agent on this machine passes its services' sockets", "node_id", id,
-		"socket", path)
+		"file", path)
 	return n.channel
 }
 

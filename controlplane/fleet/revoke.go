@@ -93,6 +93,6 @@ func (f *Fleet) sendRevocation(
 }
 
 func (f *Fleet) recordTokenRefusal(ctx context.Context, id controlplane.NodeID, kid string) error {
-	f.Log.InfoContext(ctx, "the agent refuses a revoked token from now on", "node", id, "kid", kid)
+	f.Log.InfoContext(ctx, "the agent refuses a revoked token from now on", "node_id", id, "kid", kid)
 	return f.Nodes.ConfirmRevocation(ctx, id, kid)
 }

@@ -40,7 +40,7 @@ func (s *Standbys) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c, claim, err := wire.AcceptStandby(w, r, guard)
 	s.limits.leave(source, err == nil || guard.proven)
 	if err != nil {
-		s.log.DebugContext(r.Context(), "standby connection refused", "source", r.RemoteAddr,
+		s.log.DebugContext(r.Context(), "standby connection refused", "from", r.RemoteAddr,
 			"node", guard.node.Name, "error", err)
 		if guard.taken != nil {
 			_ = guard.taken.Close()

@@ -77,7 +77,7 @@ func (s *session) forgetPurged(ctx context.Context) {
 			continue
 		}
 		if err := s.Lifecycle.DeletePurgedUnknown(ctx, s.actor, s.link.Node.ID, id); err != nil {
-			s.Log.WarnContext(ctx, "a purged deployment stays listed", "deployment", id, "error", err)
+			s.Log.WarnContext(ctx, "a purged deployment stays listed", "deployment_id", id, "error", err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func VerifyAudit(journal *audit.Log, log *slog.Logger) Job {
 		}
 		for _, f := range v.Findings {
 			log.ErrorContext(ctx, "the audit was tampered with", "entry", f.Seq,
-				"problem", f.Problem)
+				"detail", f.Problem)
 		}
 		log.InfoContext(ctx, "audit verified", "entries", v.Entries, "findings", len(v.Findings),
 			"head", v.Head, "link", hex.EncodeToString(v.HeadLink[:]))
@@ -44,7 +44,7 @@ func CutAudit(journal *audit.Log, keep time.Duration, log *slog.Logger) Job {
 	return Job{Name: "cut_audit", Every: cutEvery, Do: func(ctx context.Context) error {
 		gone, err := journal.DeleteBefore(ctx, access.System("cut-audit"), time.Now().Add(-keep))
 		if gone > 0 {
-			log.InfoContext(ctx, "audit cut", "entries", gone, "older_than", keep)
+			log.InfoContext(ctx, "audit cut", "count", gone, "older_than", keep)
 		}
 		return err
 	}}

@@ -35,7 +35,7 @@ func Expire(deployments *lifecycle.Lifecycle, store *postgres.Store, log *slog.L
 		}
 		if jump, rests := c.Compare(wall, time.Now()); rests {
 			log.ErrorContext(ctx, "the database's clock was set: nothing expires until people "+
-				"had a day to notice; restart the control plane to go on at once", "by", jump)
+				"had a day to notice; restart the control plane to go on at once", "skew", jump)
 			return nil
 		}
 		removed, err := deployments.Expire(ctx, access.System("cleanup"))

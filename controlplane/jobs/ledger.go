@@ -29,7 +29,7 @@ func WriteLedger(u *usage.Usage, log *slog.Logger) Job {
 		set, err := u.WriteLedger(ctx, access.System("usage-ledger"))
 		if set != 0 {
 			log.ErrorContext(ctx, "the database's clock was set: the usage ledger counts the "+
-				"difference for nobody", "by", set)
+				"difference for nobody", "skew", set)
 		}
 		return err
 	}}

@@ -62,7 +62,7 @@ func admitQueued(ctx context.Context, deployments *lifecycle.Lifecycle, store *p
 	}
 	jump, rests := clock.Compare(wall, time.Now())
 	if rests {
-		log.DebugContext(ctx, "the database's clock was set: no deadline counts", "by", jump)
+		log.DebugContext(ctx, "the database's clock was set: no deadline counts", "skew", jump)
 	}
 	return deployments.AdmitQueuedRuns(ctx, access.System("queue"), !rests)
 }

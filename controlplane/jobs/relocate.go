@@ -99,7 +99,7 @@ func (r *Relocator) moveVolumes(ctx context.Context, j controlplane.RelocationTa
 	if err == nil {
 		return
 	}
-	r.Log.WarnContext(ctx, "a deployment was not moved", "deployment", j.Deployment, "error", err)
+	r.Log.WarnContext(ctx, "a deployment was not moved", "deployment_id", j.Deployment, "error", err)
 	if ctx.Err() != nil {
 		err = errors.New("the control plane was stopped")
 	}
@@ -108,7 +108,7 @@ func (r *Relocator) moveVolumes(ctx context.Context, j controlplane.RelocationTa
 	if err := r.Deployments.CancelRelocation(ctx, moveActor(), j.RelocationAttempt,
 		err.Error()); err != nil {
 		// The next look finds that no worker is active.
-		r.Log.WarnContext(ctx, "a move could not be called off", "deployment", j.Deployment,
+		r.Log.WarnContext(ctx, "a move could not be called off", "deployment_id", j.Deployment,
 			"error", err)
 	}
 }

@@ -18,7 +18,7 @@ func TrimUsage(u *usage.Usage, log *slog.Logger) Job {
 	return Job{Name: "trim_usage", Every: trimEvery, Do: func(ctx context.Context) error {
 		gone, err := u.Trim(ctx, access.System("trim-usage"), time.Now())
 		if gone > 0 {
-			log.DebugContext(ctx, "old measurements deleted", "rows", gone)
+			log.DebugContext(ctx, "old measurements deleted", "count", gone)
 		}
 		return err
 	}}

@@ -33,7 +33,7 @@ func (k *Keyring) ListKeys(
 	}
 	// An outage of Vault is no reason not to list what is known.
 	if err := k.keys.Refresh(ctx); err != nil {
-		k.log.WarnContext(ctx, "sealing keys were not refreshed", "err", err.Error())
+		k.log.WarnContext(ctx, "sealing keys were not refreshed", "error", err.Error())
 	}
 	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
 		uses, err := tx.MasterKeys().CountValues(ctx)

@@ -149,7 +149,7 @@ func (l *Lifecycle) withdrawOffer(ctx context.Context, id controlplane.OfferID) 
 	defer cancel()
 	err := l.store.InTx(ctx, func(tx *postgres.Tx) error { return tx.Offers().Withdraw(ctx, id) })
 	if err != nil {
-		l.log.WarnContext(ctx, "an offer was not withdrawn; it expires", "offer", id, "error", err)
+		l.log.WarnContext(ctx, "an offer was not withdrawn; it expires", "offer_id", id, "error", err)
 	}
 }
 

@@ -292,7 +292,7 @@ func (l *Lifecycle) applyElsewhere(
 		return err
 	case to == nil || to.NodeID != r.Node:
 		l.log.WarnContext(ctx, "report about a deployment of another node ignored",
-			"node", r.Node, "deployment", d.ID)
+			"node", r.Node, "deployment_id", d.ID)
 		return nil
 	case to.Phase == controlplane.Clearing:
 		// If removal is stuck, the agent continues it as soon as it has no goal.

@@ -120,7 +120,7 @@ func (l *Lifecycle) applyStep(ctx context.Context, book *reportTx, d controlplan
 	r Report) (moved controlplane.StepRow, err error) {
 	run, err := book.runOf(ctx, r.Run)
 	if err != nil || run.Deployment != d.ID {
-		l.log.WarnContext(ctx, "report about a foreign run ignored", "run", r.Run, "error", err)
+		l.log.WarnContext(ctx, "report about a foreign run ignored", "run_id", r.Run, "error", err)
 		return moved, nil
 	}
 	step := *r.Step

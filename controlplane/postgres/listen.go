@@ -128,7 +128,7 @@ func (l *Listener) Run(ctx context.Context) error {
 			wait = shortest
 		}
 		l.log.WarnContext(ctx, "database notifications lost, connecting again",
-			"err", err, "wait", wait.String())
+			"error", err, "retry_in", wait.String())
 		pause := time.NewTimer(wait/2 + rand.N(wait/2))
 		select {
 		case <-ctx.Done():

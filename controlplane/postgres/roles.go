@@ -53,6 +53,8 @@ var ingressRights = []string{
 	"GRANT SELECT (deployment_id, removed_by) ON deployment_lives TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE, DELETE ON gate_passes TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE ON processes TO %[1]s",
+	"GRANT SELECT ON log_levels, support_requests TO %[1]s",
+	"GRANT SELECT (request_id, process), INSERT ON support_parts TO %[1]s",
 	"GRANT SELECT ON deployments TO %[1]s",
 	"GRANT UPDATE (active_at) ON deployments TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE ON deployment_activity TO %[1]s",

@@ -184,7 +184,7 @@ func clipText(s string) string {
 
 // runAttempt does one attempt from its beginning to its end.
 func (p *Provisioner) runAttempt(stop context.Context, a controlplane.ProvisionAttempt) {
-	log := p.Log.With("node", a.NodeID, "attempt", a.Number)
+	log := p.Log.With("node_id", a.NodeID, "attempt", a.Number)
 	ctx, give := context.WithCancelCause(context.WithoutCancel(stop))
 	defer give(nil)
 	defer context.AfterFunc(stop, func() { give(errStopped) })()

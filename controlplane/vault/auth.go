@@ -220,7 +220,7 @@ func (c *Client) Run(ctx context.Context) error {
 		if err := c.extend(ctx); err != nil {
 			pause = min(max(2*pause, time.Second), time.Minute)
 			c.log.WarnContext(ctx, "the sign-in to Vault was not renewed; trying again",
-				"err", err.Error())
+				"error", err.Error())
 			continue
 		}
 		pause = 0

@@ -227,7 +227,7 @@ func (c *Client) noteOutcome(err error) error {
 	if errors.Is(err, seal.ErrUnavailable) {
 		if c.failed == nil {
 			c.log.Warn("Vault is unavailable: values whose keys are in memory keep working, "+
-				"others wait", "err", err.Error())
+				"others wait", "error", err.Error())
 		}
 		c.failed, c.restUntil = err, c.now().Add(restAfterFailure)
 		return err

@@ -97,6 +97,10 @@ func storeAreas() []Area {
 			gauge(JobFailures, "How often a job failed in a row.", "failures", "job_name"),
 			gauge(Alerts, "Alerts that are active, by condition and severity.", "alerts",
 				"condition", "severity"),
+			total(TraceSpansSent, "Spans that the collector of traces took.", "spans"),
+			total(TraceSpansDropped, "Spans that were lost: the collector did not take them, or not "+
+				"fast enough.", "spans"),
+			total(LogLinesDropped, "Lines of the log that a flood of the same line lost.", "lines"),
 			gauge(BuildInfo, "Always 1; the label is the release.", "", "version"),
 		}},
 	}

@@ -52,6 +52,9 @@ const (
 
 // Names of metrics that are read at a scrape.
 const (
+	TraceSpansSent       = "nullops_trace_spans_sent_total"
+	TraceSpansDropped    = "nullops_trace_spans_dropped_total"
+	LogLinesDropped      = "nullops_log_lines_dropped_total"
 	Links                = "nullops_node_links"
 	DatabaseInUse        = "nullops_database_connections_in_use"
 	DatabaseIdle         = "nullops_database_connections_idle"

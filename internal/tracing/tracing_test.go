@@ -203,3 +203,26 @@ func TestStart_Settings(t *testing.T) {
 		t.Errorf("disabled: %v, %v", traces, err)
 	}
 }
+
+// Switched off, tracing costs nothing that could be measured: handlers are passed through as they
+// are, and what the library allocates for a span that nobody records is a few words. No request
+// through the ingress makes one: it has no function to trace with then.
+func TestOff_CostsNothing(t *testing.T) {
+	traces, err := tracing.Start(t.Context(), "test", "1.0", slog.New(slog.DiscardHandler))
+	if err != nil || traces != nil {
+		t.Fatalf("without a collector: %v, %v", traces, err)
+	}
+	mux := http.NewServeMux()
+	// promise: O-04
+	if traces.Handler(mux, func(*http.Request) bool { return true }) != http.Handler(mux) {
+		t.Error("a handler is wrapped although nothing is traced")
+	}
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() {
+		inner, end := tracing.Span(ctx, "work", "deployment_id", "d1")
+		_ = tracing.TraceID(inner)
+		end(nil)
+	}); n > 3 {
+		t.Errorf("a span that is not recorded allocates %.0f times", n)
+	}
+}

@@ -123,7 +123,7 @@ type round func(ctx context.Context, s *samples) error
 
 func allGroups() []group {
 	return slices.Concat([]group{stepGroup(), latencyGroup()}, pipelineGroups(), clusterGroups(),
-		[]group{deployGroup(), trafficGroup(), heldGroup(), memoryGroup(),
+		[]group{deployGroup(), trafficGroup(), tracingGroup(), heldGroup(), memoryGroup(),
 			crowdGroup(), journalGroup(), simulatorGroup(), settleGroup(),
 			choicesGroup(), visibleGroup(), followGroup(),
 			// These fill the database, which the groups before are not to notice.

@@ -1,6 +1,6 @@
-// Command metrics writes the lists of docs/observability.md: every metric and every alert, from
-// the code that declares them. A metric that was removed or renamed is a difference that
-// `make verify` finds.
+// Command metrics writes the lists of docs/observability.md: every metric, every alert and every
+// key of the logs, from the code that declares them. A metric that was removed or renamed is a
+// difference that `make verify` finds.
 //
 //	tools/run metrics
 package main
@@ -13,6 +13,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/internal/instrument"
+	"github.com/nullops/nullops/internal/logs"
 )
 
 const page = "docs/observability.md"
@@ -30,7 +31,8 @@ func writePage() error {
 		return err
 	}
 	text := string(b)
-	for name, list := range map[string]string{"metrics": metricTables(), "alerts": alertSections()} {
+	for name, list := range map[string]string{"metrics": metricTables(), "alerts": alertSections(),
+		"keys": keyTable(), "components": componentList()} {
 		if text, err = replaceBetween(text, name, list); err != nil {
 			return err
 		}
@@ -71,6 +73,22 @@ func quoteAll(labels []string) string {
 		all[i] = "`" + l + "`"
 	}
 	return strings.Join(all, ", ")
+}
+
+// keyTable lists what lines of logs say things under.
+func keyTable() string {
+	var b strings.Builder
+	b.WriteString("| key | meaning |\n|---|---|\n")
+	for _, k := range logs.Keys() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", k.Name, k.Meaning)
+	}
+	return b.String()
+}
+
+func componentList() string {
+	all := logs.Components()
+	return fmt.Sprintf("Components of control planes and ingresses: %s. Of agents: %s.\n",
+		quoteAll(all["server"]), quoteAll(all["agent"]))
 }
 
 func alertSections() string {

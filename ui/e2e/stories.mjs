@@ -33,6 +33,7 @@ import { stories as main } from "./main.mjs";
 import { stories as met } from "./met.mjs";
 import { stories as nodes } from "./nodes.mjs";
 import { stories as nothing } from "./nothing.mjs";
+import { stories as observing } from "./observing.mjs";
 import { stories as oversight } from "./oversight.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
@@ -78,6 +79,7 @@ export const rotated = [
   clone,
   list,
   logs,
+  observing,
   editor,
   runHere,
   gestures,

@@ -3364,6 +3364,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/support": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * All that the processes know of themselves, in one archive for support
+         * @description A tar file in gzip's form: versions, settings that differ from their defaults, what is wrong, and of control planes, ingresses and agents the last lines of the log, metrics and goroutines. It is searched for every secret before it is sent; what is found is hidden, and README.txt says where. Without that search there is no archive. It takes up to a quarter of a minute.
+         */
+        post: operations["createSupportArchive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/log-levels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Levels of logs that differ from the settings now
+         * @description And the names of the components that have a level, of the server and of agents.
+         */
+        get: operations["listLogLevels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/log-levels/{component}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have a component log more, or less, for a while
+         * @description Control planes and ingresses follow within ten seconds, the agent of a node at once. It ends by itself, within seven days.
+         */
+        put: operations["setLogLevel"];
+        post?: never;
+        /**
+         * Have a component log as the settings say
+         * @description Before its level ends by itself.
+         */
+        delete: operations["endLogLevel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me/notifications": {
         parameters: {
             query?: never;
@@ -3883,6 +3947,44 @@ export interface components {
         };
         AlertList: {
             items: components["schemas"]["Alert"][];
+        };
+        /** @enum {string} */
+        LogLevelName: "debug" | "info" | "warn" | "error";
+        LogLevelPut: {
+            level: components["schemas"]["LogLevelName"];
+            /**
+             * Format: date-time
+             * @description When it ends, within 7 days.
+             */
+            until: string;
+            /** @description The node whose agent it is about; without it, control planes and ingresses. */
+            node?: string;
+        };
+        LogLevel: {
+            /** @description The part of the product that it is about. */
+            component: string;
+            /** @description The node whose agent it is about; without it, control planes and ingresses. */
+            node?: string;
+            level: components["schemas"]["LogLevelName"];
+            /**
+             * Format: date-time
+             * @description When it ends.
+             */
+            until: string;
+            /** @description Who set it. */
+            set_by: string;
+            /**
+             * Format: date-time
+             * @description When it was set.
+             */
+            set_at: string;
+        };
+        LogLevelList: {
+            items: components["schemas"]["LogLevel"][];
+            /** @description The components of control planes and ingresses. */
+            components: string[];
+            /** @description The components of agents. */
+            agent_components: string[];
         };
         AlertSilencePut: {
             /**
@@ -7343,6 +7445,8 @@ export interface components {
         MetricsTo: string;
         /** @description The finest that makes a readable curve unless given. */
         MetricsWidth: components["schemas"]["MetricsResolution"];
+        /** @description The component, as `listLogLevels` names it. */
+        InComponent: string;
         InName: components["schemas"]["Name"];
         /** @description The ETag of what was read. */
         InIfMatch: string;
@@ -12738,6 +12842,112 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Alert"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createSupportArchive: {
+        parameters: {
+            query?: {
+                /** @description Nodes whose agents are asked, instead of the first twenty that are online. */
+                node?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive */
+            200: {
+                headers: {
+                    /** @description A name for the file. */
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listLogLevels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogLevelList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setLogLevel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The component, as `listLogLevels` names it. */
+                component: components["parameters"]["InComponent"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "level": "debug",
+                 *       "until": "2030-01-02T15:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogLevelPut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogLevel"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endLogLevel: {
+        parameters: {
+            query?: {
+                /** @description The node whose agent it is about; without it, control planes and ingresses. */
+                node?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The component, as `listLogLevels` names it. */
+                component: components["parameters"]["InComponent"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

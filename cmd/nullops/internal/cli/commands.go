@@ -19,7 +19,7 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
 		secretCommand(), webhookCommand(), alertsCommand(), backupsCommand(),
-		ruleCommand(), accessCommand(),
-		usageCommand(), versionCommand(build, releaseKey),
+		ruleCommand(), accessCommand(), usageCommand(), supportCommand(), logLevelCommand(),
+		versionCommand(build, releaseKey),
 	}
 }

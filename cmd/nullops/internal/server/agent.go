@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/logs"
 )
 
 func agentCommand() *cobra.Command {
@@ -64,9 +65,9 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	defer runtime.Close()
 	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
-		Log: log, ProbeEvery: s.probeEvery(), DiskFloor: floor, Offers: s.Agent.Offers.config(),
-		Sandboxes: s.Agent.Sandboxes.Ahead, Failpoint: hook}
-	config.Sockets = s.Agent.Sockets
+		Log: logs.Of(log, "agent"), ProbeEvery: s.probeEvery(), DiskFloor: floor,
+		Offers: s.Agent.Offers.config(), Sandboxes: s.Agent.Sandboxes.Ahead, Failpoint: hook}
+	config.Sockets, config.Diagnosis = s.Agent.Sockets, agentDiagnosis(s)
 	if config.IngressUser, err = s.Agent.ingressUser(); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	}
 	// Log the thumbprint, so that a person can compare it with the one in the UI.
 	log.InfoContext(ctx, way.does, "address", way.address, "build", release,
-		"thumbprint", formatThumbprint(a))
+		"fingerprint", formatThumbprint(a))
 	if err := tellSystemd("READY=1"); err != nil {
 		log.WarnContext(ctx, "systemd was not told that the agent listens", "error", err)
 	}
@@ -171,7 +172,7 @@ func openDocker(ctx context.Context, s Settings, install string, hook failpoint.
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
 		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
 		SandboxMemory: s.Agent.Sandboxes.memoryBytes(), Runtime: s.Agent.OCI, Failpoint: hook,
-		EngineMayBeDown: true, Log: log}
+		EngineMayBeDown: true, Log: logs.Of(log, "docker")}
 	if s.Agent.Guard {
 		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}
 	}

@@ -164,7 +164,7 @@ func (e *enrolment) askUntilAnswered(ctx context.Context) (*apiclient.MachineEnr
 			return nil, err
 		}
 		e.log.WarnContext(ctx, "this machine is no node yet; the control plane is asked again",
-			"error", err, "after", pause)
+			"error", err, "retry_in", pause)
 		if err := wait.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}

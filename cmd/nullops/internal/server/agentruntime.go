@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/internal/durable"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/logs"
 )
 
 // What deployments of a node run on.
@@ -53,7 +54,7 @@ func openRuntime(ctx context.Context, s Settings, install string, hook failpoint
 	if err != nil {
 		return nil, err
 	}
-	config.Install, config.Log, config.Failpoint = install, log, hook
+	config.Install, config.Log, config.Failpoint = install, logs.Of(log, "cluster"), hook
 	config.CheckCluster = func(id string) error {
 		return checkCluster(durable.OS{}, s.Agent.Data, id)
 	}

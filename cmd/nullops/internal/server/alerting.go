@@ -58,7 +58,7 @@ func (b *serverBase) newAlerts() *alerts.Alerts {
 	limits.Database = int64(s.Database) << 20
 	actor := access.System("alerts")
 	return alerts.New(alerts.Config{Store: b.store, Limits: limits, URL: b.settings.HTTP.URL,
-		Log: b.log, Beat: alerts.NewHeartbeat(s.Heartbeat, time.Now),
+		Log: b.logOf("alerts"), Beat: alerts.NewHeartbeat(s.Heartbeat, time.Now),
 		Sources: []alerts.Source{
 			alerts.Certificates(b.store, time.Now),
 			alerts.Registries(func(ctx context.Context) (map[string]string, error) {
@@ -72,7 +72,7 @@ func (b *serverBase) newAlerts() *alerts.Alerts {
 
 // runAlerts evaluates alerts, in whichever control plane claims that.
 func (b *serverBase) runAlerts(ctx context.Context) error {
-	worker := jobs.New(b.store, b.log, jobs.EvaluateAlerts(b.alerts))
+	worker := jobs.New(b.store, b.logOf("jobs"), jobs.EvaluateAlerts(b.alerts))
 	worker.Ran = b.metrics.jobRan
 	return worker.Run(ctx)
 }
@@ -80,8 +80,9 @@ func (b *serverBase) runAlerts(ctx context.Context) error {
 // tellAlive tells the others that this process is alive, and what only it knows.
 func (b *serverBase) tellAlive(ctx context.Context, role controlplane.ProcessRole) error {
 	report := processReport{base: b}
-	w := alerts.Watcher{Store: b.store, ID: b.nodeTable.Holder + "/" + string(role), Role: role,
-		Release: release, Report: report.read, Down: b.settings.Alerts.Down, Log: b.log}
+	w := alerts.Watcher{Store: b.store, ID: b.processID(role), Role: role, Release: release,
+		Report: report.read, Beside: b.newDiagnosis(role).Follow, Down: b.settings.Alerts.Down,
+		Log: b.logOf("alerts")}
 	return w.Run(ctx)
 }
 

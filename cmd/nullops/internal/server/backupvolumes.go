@@ -89,7 +89,8 @@ func withCopier(ctx context.Context, s Settings, log *slog.Logger,
 func (b *serverBase) newVolumeCopier(keys *seal.Keyring) *backup.VolumeCopier {
 	return &backup.VolumeCopier{
 		Source: backup.Source{Store: b.store, Migrations: migrations.FS, Keys: keys, Build: release},
-		Nodes:  b.dialer, Deployments: b.lifecycle, Holder: b.nodeTable.Holder, Log: b.log,
+		Nodes:  b.dialer, Deployments: b.lifecycle, Holder: b.nodeTable.Holder,
+		Log: b.logOf("jobs"),
 	}
 }
 

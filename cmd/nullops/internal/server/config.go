@@ -15,6 +15,7 @@ import (
 	"github.com/traefik/paerser/env"
 	"github.com/traefik/paerser/flag"
 
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/tracing"
 )
 
@@ -44,6 +45,8 @@ type Settings struct {
 
 	// tracing is no setting of ours: the standard variables OTEL_* say it. Nil is off.
 	tracing *tracing.Tracing
+	// logs is the log of this process.
+	logs *logs.Log
 }
 
 // DatabaseSettings is where all state is stored.

@@ -44,6 +44,7 @@ import (
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/script"
 	"github.com/nullops/nullops/ui"
 )
@@ -137,8 +138,9 @@ func openBase(
 	if err != nil {
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
-	b := &serverBase{settings: s, log: log, store: store, listener: postgres.NewListener(store, log),
-		ingress: ingress, metrics: newMetrics(), vault: keys.vault,
+	b := &serverBase{settings: s, log: log, store: store,
+		listener: postgres.NewListener(store, logs.Of(log, "database")),
+		ingress:  ingress, metrics: newMetrics(), vault: keys.vault,
 		fail: failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT"))}
 	if err := b.buildServices(ctx, keys.ring, ingress); err != nil {
 		b.close()
@@ -163,7 +165,7 @@ func (b *serverBase) buildServices(
 		return err
 	}
 	setup := access.System("setup")
-	b.keys = keyring.New(b.store, keys, b.log)
+	b.keys = keyring.New(b.store, keys, b.logOf("keyring"))
 	b.keys.Used = b.metrics.keyUsed
 	if err := b.keys.CheckKeys(ctx, setup); err != nil {
 		return err
@@ -182,14 +184,16 @@ func (b *serverBase) buildServices(
 	b.catalog = catalog.New(catalog.Config{Store: b.store, Keys: b.keys, Images: b.images,
 		Scripts: &script.Runner{},
 		Vault:   b.newVaultSecrets(),
-		UIHost:  b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared, Log: b.log})
+		UIHost:  b.settings.HTTP.hostname(), Shared: b.settings.Ingress.Shared,
+		Log: b.logOf("catalog")})
 	b.nodes = nodes.New(nodes.Config{Store: b.store, Keys: b.keys, IssueToken: b.issueToken,
 		AllowLoopback: b.settings.HTTP.isLoopback(), Deny: own})
 	b.certificates = certificates.New(certificates.Config{Store: b.store, Keys: b.keys})
-	b.usage = usage.New(b.store, b.log)
+	b.usage = usage.New(b.store, b.logOf("usage"))
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, Catalog: b.catalog, Keys: b.keys,
-		IngressURL: ingress, Log: b.log, Failpoint: b.fail, StepEnded: b.metrics.stepEnded,
+		IngressURL: ingress, Log: b.logOf("lifecycle"), Failpoint: b.fail,
+		StepEnded:   b.metrics.stepEnded,
 		Refused:     b.metrics.nodeRefused,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
@@ -207,13 +211,19 @@ func (b *serverBase) buildServices(
 		Identity: b.identity,
 		Ingress:  towards,
 		Build:    wire.Build(release),
-		Standbys: fleet.NewStandbys(b.nodeTable, towards, b.log),
+		Standbys: fleet.NewStandbys(b.nodeTable, towards, b.logOf("fleet")),
 		Connect:  b.connectNode,
 	}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
 	b.metrics.watchListener(b.listener)
+	b.metrics.watchOutput(b.settings)
 	return nil
+}
+
+// logOf is the log of one component.
+func (b *serverBase) logOf(component string) *slog.Logger {
+	return logs.Of(b.log, component)
 }
 
 // run starts what every process has, then the given part; the first to fail
@@ -270,7 +280,8 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting http.url: %w", err)
 	}
-	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.log, Keys: b.keys, URL: home,
+	people, err := accounts.New(accounts.Config{Store: b.store, Log: b.logOf("accounts"), Keys: b.keys,
+		URL:   home,
 		Mails: b.settings.Mail.Server != "", Breached: b.settings.Passwords.Breached,
 		SecondFactor: accounts.FactorRule(b.settings.Passwords.SecondFactor)})
 	if err != nil {
@@ -305,14 +316,14 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 		Lifecycle: b.lifecycle, Logbook: lines, Usage: b.usage, Journal: b.audit,
 		Listener: b.listener, Dial: b.dialing,
 		Holder: b.nodeTable.Holder, Dialed: b.metrics.nodeDialed, Ended: b.metrics.sessionEnded,
-		Log: b.log, Failpoint: b.fail})
+		Log: b.logOf("fleet"), Failpoint: b.fail})
 	b.metrics.watchLinks(machines)
 	setup, err := b.newProvisioner()
 	if err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	chores := jobs.New(b.store, b.log, b.backgroundJobs(people)...)
+	chores := jobs.New(b.store, b.logOf("jobs"), b.backgroundJobs(people)...)
 	chores.Ran = b.metrics.jobRan
 	group.Go(func() error { return b.announceStandbys(ctx) })
 	group.Go(func() error { return machines.Run(ctx) })
@@ -328,13 +339,15 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return setup.Run(ctx) })
 	group.Go(func() error { return b.usage.Run(ctx) })
 	moves := jobs.Relocator{Deployments: b.lifecycle, Volumes: b.dialer, Holder: b.nodeTable.Holder,
-		Log: b.log}
+		Log: b.logOf("jobs")}
 	group.Go(func() error { return moves.Run(ctx) })
-	group.Go(func() error { return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.log) })
+	group.Go(func() error {
+		return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.logOf("jobs"))
+	})
 	// Verify the audit at each start, whenever the job did last. Its findings are no reason to end:
 	// they are logged, and the job tells webhooks.
 	group.Go(func() error {
-		if err := jobs.VerifyAudit(b.audit, b.log).Do(ctx); err != nil && ctx.Err() == nil {
+		if err := jobs.VerifyAudit(b.audit, b.logOf("jobs")).Do(ctx); err != nil && ctx.Err() == nil {
 			b.log.WarnContext(ctx, "the audit does not verify", "error", err)
 		}
 		return nil
@@ -358,20 +371,21 @@ func (b *serverBase) traceRequests(handler http.Handler) http.Handler {
 
 // backgroundJobs is what the control plane does by itself.
 func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
+	log := b.logOf("jobs")
 	all := []jobs.Job{
-		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store), jobs.ForgetOffers(b.lifecycle, b.log),
-		jobs.Expire(b.lifecycle, b.store, b.log), jobs.NoticeExpiry(b.lifecycle),
-		jobs.ForgetRemoved(b.lifecycle, b.log), jobs.FinishMoves(b.lifecycle, b.log),
-		jobs.VerifyAudit(b.audit, b.log),
-		jobs.TrimUsage(b.usage, b.log), jobs.ForgetPasses(b.gate),
-		jobs.WriteLedger(b.usage, b.log), jobs.CheckBudgets(b.usage, b.lifecycle, b.log),
-		jobs.MeasureVolumes(b.usage, b.lifecycle, b.dialer, b.log),
+		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store), jobs.ForgetOffers(b.lifecycle, log),
+		jobs.Expire(b.lifecycle, b.store, log), jobs.NoticeExpiry(b.lifecycle),
+		jobs.ForgetRemoved(b.lifecycle, log), jobs.FinishMoves(b.lifecycle, log),
+		jobs.VerifyAudit(b.audit, log),
+		jobs.TrimUsage(b.usage, log), jobs.ForgetPasses(b.gate),
+		jobs.WriteLedger(b.usage, log), jobs.CheckBudgets(b.usage, b.lifecycle, log),
+		jobs.MeasureVolumes(b.usage, b.lifecycle, b.dialer, log),
 	}
 	if b.settings.tracing != nil {
 		all = append(all, jobs.TraceRuns(b.store))
 	}
 	if days := b.settings.Audit.Keep; days > 0 {
-		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, b.log))
+		all = append(all, jobs.CutAudit(b.audit, time.Duration(days)*24*time.Hour, log))
 	}
 	return all
 }
@@ -390,18 +404,18 @@ func (b *serverBase) newHandler(
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
 		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Alerts: b.alerts, Backups: b.backups,
-		Reviews: b.reviews,
-		Audit:   b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
-		Reach:    reach.New(b.store, b.dialer),
-		Check:    b.dialer.Check,
-		Describe: b.dialer.Describe, Upgrade: b.upgradeAgent,
+		Reviews: b.reviews, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Diagnosis: b.newDiagnosis(controlplane.RoleControlPlane),
+		Reach:     reach.New(b.store, b.dialer),
+		Check:     b.dialer.Check,
+		Describe:  b.dialer.Describe, Upgrade: b.upgradeAgent,
 		Subscribe: b.subscribeTopics, UI: ui.Files(), Docs: ui.Docs(),
 		HostKey:   b.hostKey,
 		OIDC:      b.settings.OIDC.newProvider(b.settings.HTTP.URL),
 		AuditDays: b.settings.Audit.Keep, RemovedDays: b.settings.Removed.Keep,
 		Proxies: proxies, Fingerprint: print,
 		URL: public, IngressURL: b.ingress, Build: release, AgentImage: b.settings.HTTP.AgentImage,
-		Log:     b.log,
+		Log:     b.logOf("api"),
 		Metrics: b.metrics.apiRequest, Ready: b.readinessProblems})
 }
 

@@ -110,7 +110,7 @@ func setDatabaseAside(ctx context.Context, s DevSettings, log *slog.Logger) erro
 	if err := os.Rename(data, aside); err != nil {
 		return fmt.Errorf("put the database aside: %w", err)
 	}
-	log.InfoContext(ctx, "the database was put aside", "data", aside)
+	log.InfoContext(ctx, "the database was put aside", "folder", aside)
 	return nil
 }
 

@@ -120,7 +120,7 @@ func (b *serverBase) publishCertificates(ctx context.Context) error {
 		return nil
 	}
 	f := &ingressFeed{certificates: catalogCertificates{b.certificates}, listener: b.listener,
-		log: b.log}
+		log: b.logOf("ingress")}
 	wake := b.listener.Subscribe("", controlplane.TopicCatalog)
 	defer wake.Close()
 	f.repeatOnWake(ctx, wake.Wake, func() {

@@ -106,7 +106,7 @@ func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 		case id := <-k.visited:
 			err := k.lives.RecordVisit(ctx, ingressTask, controlplane.DeploymentID(id))
 			if err != nil {
-				log.WarnContext(ctx, "visit not noted", "deployment", id, "error", err)
+				log.WarnContext(ctx, "visit not noted", "deployment_id", id, "error", err)
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (f *ingressFeed) openCertificates(
 	for _, c := range all.Given {
 		pair, err := ingress.ParseKeyPair(c.Chain, c.Key)
 		if err != nil {
-			f.log.WarnContext(ctx, "certificate left out", "name", c.Name, "error", err)
+			f.log.WarnContext(ctx, "certificate left out", "certificate", c.Name, "error", err)
 			continue
 		}
 		given = append(given, pair)

@@ -19,6 +19,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/internal/failpoint"
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -49,8 +50,9 @@ func openIngress(ctx context.Context, s Settings, log *slog.Logger) (*serverBase
 	if err != nil {
 		return nil, fmt.Errorf("setting database.url: %w", err)
 	}
-	b := &serverBase{settings: s, log: log, store: store,
-		listener: postgres.NewListener(store, log), ingress: at, metrics: newMetrics(),
+	b := &serverBase{settings: s, log: log, store: store, ingress: at,
+		listener:    postgres.NewListener(store, logs.Of(log, "database")),
+		metrics:     newMetrics(),
 		fail:        failpoint.FromEnv(os.Getenv("NULLOPS_FAILPOINT")),
 		ingressKeys: keyring.NewIngressKeyring(store, ring)}
 	if err := b.buildIngress(ctx); err != nil {
@@ -69,14 +71,15 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 	b.certificates = certificates.New(certificates.Config{Store: b.store})
 	b.gate = gate.New(b.store, nil)
 	b.lifecycle = lifecycle.New(lifecycle.Config{Store: b.store, IngressURL: b.ingress,
-		Log: b.log, Failpoint: b.fail})
+		Log: b.logOf("lifecycle"), Failpoint: b.fail})
 	b.nodeTable = fleet.NodeTable{Store: b.store, Holder: leaseHolder(),
 		DeriveKey: func(kid string) []byte { return b.identity.TunnelKey(kid).Bytes() }}
 	b.dialing = fleet.DialSettings{Identity: b.identity, Build: wire.Build(release),
-		Standbys: fleet.NewStandbys(b.nodeTable, nil, b.log), Connect: b.connectNode}
+		Standbys: fleet.NewStandbys(b.nodeTable, nil, b.logOf("fleet")), Connect: b.connectNode}
 	b.dialer = fleet.NewDialer(b.nodeTable, b.dialing)
 	b.metrics.watchPool(b.store)
 	b.metrics.watchListener(b.listener)
+	b.metrics.watchOutput(b.settings)
 	return nil
 }
 
@@ -90,7 +93,7 @@ func (b *serverBase) awaitIngressIdentity(ctx context.Context) (*wire.Identity, 
 		}
 		b.log.WarnContext(ctx, "waiting for the control plane, which gives the ingress its "+
 			"identity: check that it runs with the same ingress.keys, and that the migrations "+
-			"granted ingress.role its rights", "err", err.Error())
+			"granted ingress.role its rights", "error", err.Error())
 		if err := wait.Sleep(ctx, identityPause); err != nil {
 			return nil, err
 		}

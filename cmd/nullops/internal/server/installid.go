@@ -42,7 +42,7 @@ func loadInstallID(disk durable.FS, data string, log *slog.Logger) (string, erro
 	}
 	is, err := readInstallID(path)
 	if err == nil && string(bytes.TrimSpace(is)) != id {
-		log.Error("the install ID was damaged and is restored from its copy", "file", path, "id", id)
+		log.Error("the install ID was damaged and is restored from its copy", "file", path, "install", id)
 		err = writeInstallID(disk, path, []byte(id+"\n"))
 	}
 	if err != nil {
@@ -51,7 +51,8 @@ func loadInstallID(disk durable.FS, data string, log *slog.Logger) (string, erro
 	is, err = readInstallID(copied)
 	if err == nil && !bytes.Equal(is, formatInstallCopy([]byte(id))) {
 		if is != nil {
-			log.Error("the copy of the install ID was damaged and is restored", "file", copied, "id", id)
+			log.Error("the copy of the install ID was damaged and is restored", "file", copied,
+				"install", id)
 		}
 		err = writeInstallID(disk, copied, formatInstallCopy([]byte(id)))
 	}

@@ -179,6 +179,20 @@ func (m *metrics) sessionEnded(ctx context.Context, lasted time.Duration) {
 	m.Observe(ctx, instrument.LinkLasted, lasted)
 }
 
+// watchOutput shows what became of this process's log and traces.
+func (m *metrics) watchOutput(s Settings) {
+	m.Watch(instrument.TraceSpansSent, func() float64 { return float64(s.tracing.Counts().Sent) })
+	m.Watch(instrument.TraceSpansDropped, func() float64 {
+		return float64(s.tracing.Counts().Dropped)
+	})
+	m.Watch(instrument.LogLinesDropped, func() float64 {
+		if s.logs == nil {
+			return 0
+		}
+		return float64(s.logs.Dropped())
+	})
+}
+
 // watchPool shows what the database pool does.
 func (m *metrics) watchPool(store *postgres.Store) {
 	for name, read := range map[string]func(postgres.PoolStats) float64{

@@ -16,7 +16,8 @@ func (b *serverBase) newNotifier(own func(netip.AddrPort) bool) *notify.Notifier
 		Off: controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
 		Mail: notify.MailConfig{Server: m.Server, From: m.From, Username: m.Username,
 			Password: controlplane.NewPlain(m.Password)},
-		URL: b.settings.HTTP.URL, Addresses: b.lifecycle.Addresses, Log: b.log,
+		URL: b.settings.HTTP.URL, Addresses: b.lifecycle.Addresses,
+		Log:  b.logOf("notify"),
 		Sent: b.metrics.notificationSent})
 }
 
@@ -25,7 +26,7 @@ func (b *serverBase) newReviewer(own func(netip.AddrPort) bool) *review.Reviews 
 	return review.New(review.Config{Store: b.store, Catalog: b.catalog, Keys: b.keys,
 		Lifecycle: b.lifecycle,
 		Off:       controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
-		URL:       b.settings.HTTP.URL, Log: b.log})
+		URL:       b.settings.HTTP.URL, Log: b.logOf("review")})
 }
 
 // runReviews runs it, awake as soon as a deployment changes.

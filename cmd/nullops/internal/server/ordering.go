@@ -17,5 +17,5 @@ func (b *serverBase) orderCertificates(ctx context.Context) error {
 		Subscribe: b.subscribeTopics,
 		Off: controlplane.OffLimits{Own: newOwnAddresses(b.settings).contains,
 			Loopback: b.settings.HTTP.isLoopback()},
-		Log: b.log}).Run(ctx)
+		Log: b.logOf("acme")}).Run(ctx)
 }

@@ -91,7 +91,7 @@ func (p *devPostgres) run(ctx context.Context, ready func()) error {
 	if err := p.awaitAnswer(ctx, ended); err != nil {
 		return errors.Join(err, stopServer(server, ended))
 	}
-	p.log.InfoContext(ctx, "PostgreSQL answers", "data", p.data)
+	p.log.InfoContext(ctx, "PostgreSQL answers", "folder", p.data)
 	ready()
 	select {
 	case err := <-ended:
@@ -165,7 +165,7 @@ func (p *devPostgres) prepareData(ctx context.Context) error {
 }
 
 func (p *devPostgres) initdb(ctx context.Context) error {
-	p.log.InfoContext(ctx, "making a database", "data", p.data)
+	p.log.InfoContext(ctx, "making a database", "folder", p.data)
 	c := p.serverCommand(filepath.Join(p.bin, "initdb"), "-D", p.data, "-U", "nullops",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--auth=trust", "--no-instructions")
 	var out strings.Builder

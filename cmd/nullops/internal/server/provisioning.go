@@ -18,7 +18,8 @@ func (b *serverBase) newProvisioner() (*provision.Provisioner, error) {
 	}
 	return provision.New(provision.Config{Store: b.store, Nodes: b.nodes,
 		Listener: b.listener, Connect: b.connectNode, Program: program, Build: release,
-		Holder: b.nodeTable.Holder, Log: b.log, Ended: b.metrics.sshAttempt}), nil
+		Holder: b.nodeTable.Holder, Log: b.logOf("provision"),
+		Ended: b.metrics.sshAttempt}), nil
 }
 
 // hostKey asks a machine for its SSH host key.

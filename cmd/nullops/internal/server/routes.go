@@ -234,7 +234,7 @@ func explainedTunnel(err error) error {
 
 // serveIngress answers for deployments until ctx ends.
 func (b *serverBase) serveIngress(ctx context.Context) error {
-	s := b.settings
+	s, log := b.settings, b.logOf("ingress")
 	proxies, err := parseProxies("ingress.proxies", s.Ingress.Proxies)
 	if err != nil {
 		return err
@@ -243,7 +243,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	limits := ingress.NewLimits(mostConnections(), b.log)
+	limits := ingress.NewLimits(mostConnections(), log)
 	limits.TrustProxies(proxies)
 	if plain = limits.Listen(plain); secure != nil {
 		secure = limits.Listen(secure)
@@ -251,7 +251,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	pass := &gatekeeperClient{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
 		visited: make(chan string, 1024)}
 	about := &aboutSource{lifecycle: b.lifecycle}
-	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, b.log)
+	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, log)
 	var traces *ingressTraces
 	var traceRequest func(*http.Request, *ingress.Route) (*http.Request, func(int))
 	if s.tracing != nil {
@@ -260,7 +260,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	}
 	proxy, err := ingress.New(
 		ingress.Config{Trace: traceRequest, Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
-			Home: s.HTTP.URL, Log: b.log, Gate: pass, Secure: s.Ingress.secureAddress(),
+			Home: s.HTTP.URL, Log: log, Gate: pass, Secure: s.Ingress.secureAddress(),
 			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
 			OnServed:  b.metrics.ingressServed,
 			Challenge: b.answerChallenge, Proxies: proxies,
@@ -275,13 +275,13 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer stop()
-	f := &ingressFeed{certificates: b.newCertificateSource(), listener: b.listener, log: b.log,
+	f := &ingressFeed{certificates: b.newCertificateSource(), listener: b.listener, log: log,
 		read: make(chan struct{})}
 	read := make(chan struct{})
 	b.metrics.watchRoutes()
 	beside.Go(func() { b.followRoutes(ctx, proxy, read) })
 	beside.Go(func() { _ = b.tellAlive(ctx, controlplane.RoleIngress) })
-	beside.Go(func() { pass.storeUses(ctx, b.log) })
+	beside.Go(func() { pass.storeUses(ctx, log) })
 	if traces != nil {
 		beside.Go(func() { traces.run(ctx) })
 	}
@@ -309,10 +309,11 @@ func (b *serverBase) serveDoors(
 	}
 	handler := b.untilReplaced(proxy)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(handler, b.log), plain) })
+	log := b.logOf("ingress")
+	group.Go(func() error { return serveHTTP(ctx, ingress.NewServer(handler, log), plain) })
 	if secure != nil {
 		group.Go(func() error {
-			server := ingress.NewServer(handler, b.log)
+			server := ingress.NewServer(handler, log)
 			server.TLSConfig = shown.TLS()
 			return serveHTTP(ctx, server, tls.NewListener(secure, server.TLSConfig))
 		})
@@ -339,7 +340,7 @@ func awaitStart(ctx context.Context, parts ...<-chan struct{}) {
 // database.
 func (b *serverBase) followRoutes(ctx context.Context, proxy *ingress.Proxy, read chan<- struct{}) {
 	source := &routeSource{lifecycle: b.lifecycle, gate: b.gate, listener: b.listener,
-		home: b.settings.HTTP.URL, log: b.log, fail: b.fail, read: b.routed,
+		home: b.settings.HTTP.URL, log: b.logOf("ingress"), fail: b.fail, read: b.routed,
 		builds: b.settings.Ingress.Build, known: b.metrics.routesRead}
 	first := sync.OnceFunc(func() { close(read) })
 	apply := func(t *ingress.Table) {
@@ -348,7 +349,8 @@ func (b *serverBase) followRoutes(ctx context.Context, proxy *ingress.Proxy, rea
 			first()
 		}
 	}
-	watcher := ingress.NewWatcher(source, apply, b.settings.Ingress.State, b.log)
+	watcher := ingress.NewWatcher(source, apply, b.settings.Ingress.State,
+		b.logOf("ingress"))
 	if err := watcher.Run(ctx); err != nil && ctx.Err() == nil {
 		b.log.ErrorContext(ctx, "routes are no longer followed", "error", err)
 	}

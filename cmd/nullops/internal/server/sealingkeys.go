@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/vault"
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/wait"
 )
 
@@ -42,7 +43,7 @@ func newVaultClient(v VaultSettings, log *slog.Logger) (*vault.Client, error) {
 		return nil, nil
 	}
 	c, err := vault.New(vault.Config{Address: v.Address, Namespace: v.Namespace, CAFile: v.CA,
-		Auth: v.auth(), Log: log})
+		Auth: v.auth(), Log: logs.Of(log, "vault")})
 	if err != nil {
 		return nil, fmt.Errorf("settings vault: %w", err)
 	}
@@ -127,7 +128,8 @@ func awaitSealingKeys(
 	for pause := time.Second; errors.Is(err, seal.ErrUnavailable); pause = min(2*pause,
 		maxVaultPause) {
 		log.WarnContext(ctx, "waiting for Vault, which holds the sealing keys: check that it runs and "+
-			"is unsealed, and that this machine reaches it", "again_in", pause.String(), "err", err.Error())
+			"is unsealed, and that this machine reaches it", "retry_in", pause.String(),
+			"error", err.Error())
 		if err := wait.Sleep(ctx, pause); err != nil {
 			return k, err
 		}
@@ -167,7 +169,7 @@ func (w *vaultWait) serve(ctx context.Context, s Settings, serveAPI bool) (stop 
 		running.Go(func() {
 			err := serveHTTP(ctx, newProbeServer(w.handler()), l)
 			if err != nil && ctx.Err() == nil {
-				w.log.WarnContext(ctx, "probes are not answered", "err", err.Error())
+				w.log.WarnContext(ctx, "probes are not answered", "error", err.Error())
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/cmd/nullops/internal/reference"
+	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/tracing"
 )
 
@@ -47,8 +48,9 @@ func runServer(c *cobra.Command, args []string, check func(Settings) error,
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	go trimAtRest(ctx, usedCPU, debug.FreeOSMemory)
-	log := newLogger(s.Log, os.Stderr)
-	traces, err := tracing.Start(ctx, "nullops-"+c.Name(), release, log)
+	s.logs = newLog(s.Log, os.Stderr)
+	log := s.logs.Logger()
+	traces, err := tracing.Start(ctx, "nullops-"+c.Name(), release, logs.Of(log, "tracing"))
 	if err != nil {
 		return exit.WithCode(err, exit.Usage)
 	}

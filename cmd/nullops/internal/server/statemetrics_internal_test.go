@@ -101,6 +101,7 @@ func TestStateMetrics_ScrapesTenThousandDeployments(t *testing.T) {
 	m := newMetrics()
 	m.watchPool(store)
 	m.watchState(store)
+	m.watchOutput(Settings{})
 	m.watchListener(postgres.NewListener(store, slog.New(slog.DiscardHandler)))
 	m.watchLinks(fleet.New(fleet.Config{}))
 	m.watchRoutes()

@@ -506,6 +506,15 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
+type LogLevel struct {
+	Node      string
+	Component string
+	Level     string
+	Until     time.Time
+	SetBy     string
+	SetAt     time.Time
+}
+
 type LogLine struct {
 	DeploymentID string
 	ID           int64
@@ -1025,6 +1034,17 @@ type StandbyHost struct {
 	Url         string
 	Fingerprint string
 	ExpiresAt   time.Time
+}
+
+type SupportPart struct {
+	RequestID string
+	Process   string
+	Files     []byte
+}
+
+type SupportRequest struct {
+	ID string
+	At time.Time
 }
 
 type Team struct {
