@@ -20,6 +20,9 @@ func commentText(x controlplane.Review, links []string, tests *controlplane.Test
 	default:
 		fmt.Fprintf(&b, "NullOps: `%s` failed: %s\n", x.Deployment, quoteMarkdown(x.Detail))
 	}
+	if x.Remark != "" {
+		fmt.Fprintf(&b, "\n%s\n\n", quoteMarkdown(x.Remark))
+	}
 	for _, l := range links {
 		fmt.Fprintf(&b, "- %s\n", l)
 	}

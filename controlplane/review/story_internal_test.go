@@ -108,6 +108,7 @@ func newStory(t *testing.T) *story {
 	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
 		token := controlplane.NewPlain(ruleToken)
 		p.Token, p.Rule.APIURL = &token, s.host.URL
+		p.Rule.Updates = controlplane.UpdateReplace
 	})
 	return s
 }
@@ -189,8 +190,14 @@ func (s *story) endTime(ago string) {
 // report has the node report statuses of the review's deployment.
 func (s *story) report(all ...controlplane.DeploymentStatus) {
 	s.t.Helper()
+	s.reportOf(s.review().DeploymentID, all...)
+}
+
+// reportOf has the node report statuses of one deployment.
+func (s *story) reportOf(id controlplane.DeploymentID, all ...controlplane.DeploymentStatus) {
+	s.t.Helper()
 	for _, status := range all {
-		d, err := s.Lifecycle.Get(s.t.Context(), system, s.review().DeploymentID)
+		d, err := s.Lifecycle.Get(s.t.Context(), system, id)
 		s.failOnError(err)
 		s.seq++
 		s.failOnError(s.Lifecycle.Apply(s.t.Context(), system, lifecycle.Report{Node: s.node,

@@ -316,6 +316,9 @@ type DeploymentLife struct {
 	MovingSince  *time.Time
 	MovedTo      *string
 	Scratch      bool
+	KnownAs      string
+	SuccessorID  *string
+	ReplacedAt   *time.Time
 }
 
 type DeploymentRow struct {
@@ -856,6 +859,8 @@ type Review struct {
 	EventAt      *time.Time
 	RepositoryID string
 	Outside      string
+	NextID       *string
+	Remark       string
 }
 
 type ReviewEvent struct {
@@ -880,6 +885,7 @@ type ReviewRule struct {
 	CreatedAt   time.Time
 	Input       []byte
 	Filter      []byte
+	Updates     string
 }
 
 type RouteRow struct {
@@ -896,6 +902,8 @@ type RouteRow struct {
 	Environment  string
 	NodeStatus   string
 	NodeSince    time.Time
+	KnownAs      string
+	Formers      string
 }
 
 type Run struct {

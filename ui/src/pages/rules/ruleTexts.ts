@@ -72,6 +72,13 @@ export const ruleTexts = {
   wait: "Minutes to wait for the image",
   waitHint: "How long to wait until the registry has an image with the tag. Empty is 30.",
   waitWrong: "Between 1 and 1440.",
+  updates: "When a newer build comes",
+  updateWays: {
+    aside: "Prepare it beside, then switch",
+    replace: "Remove what runs, then create",
+  } satisfies Record<Schemas["RuleUpdates"], string>,
+  updatesHint:
+    "Beside: URLs keep working, and what ran before answers at was--… for 30 minutes. Without room for two it is replaced.",
   apiUrl: "API of the code host",
   apiUrlHint: "For comments and statuses. GitHub and GitLab have a default.",
   apiMoved: "The address changed: the stored token is deleted unless you type one.",
