@@ -6,6 +6,8 @@ import "time"
 type (
 	ReviewRuleID string
 	ReviewID     string
+	// ReviewCommandID names what somebody wrote below a pull request.
+	ReviewCommandID string
 )
 
 // ReviewSource says who sends the events of a rule.
@@ -130,6 +132,9 @@ type Review struct {
 	NextID DeploymentID
 	State  ReviewState
 	Detail string
+	// HostRecord is the code host's own record of the deployment, and HostCommit the commit that it
+	// is of; empty if it has none.
+	HostRecord, HostCommit string
 	// Remark is what people should know of the last update, whatever the state; empty for nothing.
 	Remark   string
 	GiveUpAt time.Time
@@ -137,4 +142,16 @@ type Review struct {
 	EventAt   time.Time
 	DueAt     time.Time
 	ChangedAt time.Time
+}
+
+// ReviewCommand is what somebody wrote below a pull request: "/nullops extend".
+type ReviewCommand struct {
+	ID     ReviewCommandID
+	Review ReviewID
+	Verb   string
+	// Author is their name on the code host, and AuthorID their id there, if it sends one.
+	Author, AuthorID string
+	At               time.Time
+	// Answer is what became of it; empty until it is done.
+	Answer string
 }

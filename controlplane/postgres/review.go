@@ -43,6 +43,7 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		NextID:       emptyIfNull[controlplane.DeploymentID](r.NextID), Remark: r.Remark,
+		HostRecord: r.HostRecord, HostCommit: r.HostCommit,
 		State: controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
 		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt)}
 }
@@ -202,7 +203,8 @@ func (t Reviews) Save(ctx context.Context, r controlplane.Review) error {
 	err := t.q.SaveReview(ctx, dbsqlc.SaveReviewParams{ID: string(r.ID),
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), DueAt: r.DueAt,
-		NextID: nullIfEmpty(r.NextID), Remark: r.Remark, Generation: r.Generation})
+		NextID: nullIfEmpty(r.NextID), Remark: r.Remark, HostRecord: r.HostRecord,
+		HostCommit: r.HostCommit, Generation: r.Generation})
 	if err != nil {
 		return fmt.Errorf("save review: %w", translateError(err))
 	}

@@ -20,6 +20,11 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	before := x.State
 	x.DueAt = time.Now().Add(lookEvery)
+	answered, err := r.runCommands(ctx, rule, &x)
+	if err != nil {
+		r.retryLater(ctx, &x, err)
+		return r.saveReview(ctx, x)
+	}
 	if x.Want == controlplane.GoalGone {
 		err = r.removeDeployment(ctx, rule, &x)
 	} else {
@@ -34,9 +39,16 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	if isSettled(before) && x.State != before {
 		x.Told = x.Generation - 1 // what was reported to the code host is out of date
 	}
-	if isSettled(x.State) && x.Told < x.Generation {
+	switch {
+	case isSettled(x.State) && (x.Told < x.Generation || answered):
 		r.reportResult(ctx, rule, &x)
+	case answered:
+		r.reportAnswer(ctx, rule, &x)
 	}
+	return r.saveReview(ctx, x)
+}
+
+func (r *Reviews) saveReview(ctx context.Context, x controlplane.Review) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.Reviews().Save(late, x) })

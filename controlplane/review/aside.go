@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -97,7 +98,7 @@ func canOnlyReplace(err error) bool {
 
 // messageOf is what people may read of an error.
 func messageOf(err error) string {
-	if said, ok := err.(*controlplane.Error); ok { //nolint:errorlint // only our own are shown
+	if said, ok := errors.AsType[*controlplane.Error](err); ok {
 		return said.Message
 	}
 	return "this failed on our side"

@@ -121,6 +121,7 @@ WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
             OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
@@ -138,7 +139,8 @@ WHERE id IN (
 -- What became of it, unless something new came in meanwhile.
 UPDATE reviews SET state = @state, detail = @detail, done = @done, told = @told,
     comment_id = @comment_id, deployment_id = @deployment_id, next_id = @next_id,
-    remark = @remark, due_at = @due_at, claimed_until = NULL,
+    remark = @remark, host_record = @host_record, host_commit = @host_commit,
+    due_at = @due_at, claimed_until = NULL,
     changed_at = CASE WHEN state <> @state OR detail <> @detail THEN now() ELSE changed_at END
 WHERE id = @id AND generation = @generation;
 
@@ -148,3 +150,32 @@ UPDATE reviews SET claimed_until = NULL, due_at = now(),
     comment_id = @comment_id, deployment_id = coalesce(deployment_id, @deployment_id),
     next_id = coalesce(next_id, @next_id)
 WHERE id = @id AND generation <> @generation;
+
+-- name: InsertReviewCommand :execrows
+-- What somebody wrote below a pull request; nothing while too many of it wait.
+INSERT INTO review_commands (id, review_id, verb, author, author_id)
+SELECT @id, r.id, @verb, @author, @author_id FROM reviews r WHERE r.id = @review_id
+    AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10;
+
+-- name: WakeReview :exec
+-- It is looked at next.
+UPDATE reviews SET due_at = now() WHERE id = @id;
+
+-- name: ListWaitingCommands :many
+-- What was not done yet, the oldest first.
+SELECT * FROM review_commands WHERE review_id = @review_id AND answer = '' ORDER BY at, id;
+
+-- name: GetLastCommand :one
+-- What was done last.
+SELECT * FROM review_commands WHERE review_id = @review_id AND answer <> ''
+ORDER BY at DESC, id DESC LIMIT 1;
+
+-- name: AnswerCommand :exec
+-- It is done.
+UPDATE review_commands SET answer = @answer WHERE id = @id;
+
+-- name: RestartReview :exec
+-- What is wanted is made again, as after an event.
+UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', due_at = now(),
+    give_up_at = @give_up_at, changed_at = now()
+WHERE id = @id AND generation = @generation;

@@ -861,6 +861,18 @@ type Review struct {
 	Outside      string
 	NextID       *string
 	Remark       string
+	HostRecord   string
+	HostCommit   string
+}
+
+type ReviewCommand struct {
+	ID       string
+	ReviewID string
+	Verb     string
+	Author   string
+	AuthorID string
+	At       time.Time
+	Answer   string
 }
 
 type ReviewEvent struct {

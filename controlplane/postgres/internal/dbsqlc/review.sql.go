@@ -10,12 +10,23 @@ import (
 	"time"
 )
 
+const answerCommand = `-- name: AnswerCommand :exec
+UPDATE review_commands SET answer = $1 WHERE id = $2
+`
+
+// It is done.
+func (q *Queries) AnswerCommand(ctx context.Context, answer string, iD string) error {
+	_, err := q.db.Exec(ctx, answerCommand, answer, iD)
+	return err
+}
+
 const claimReviews = `-- name: ClaimReviews :many
 UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
             OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
@@ -27,7 +38,7 @@ WHERE id IN (
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -72,6 +83,8 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.Outside,
 			&i.NextID,
 			&i.Remark,
+			&i.HostRecord,
+			&i.HostCommit,
 		); err != nil {
 			return nil, err
 		}
@@ -159,8 +172,29 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 	return result.RowsAffected(), nil
 }
 
+const getLastCommand = `-- name: GetLastCommand :one
+SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer <> ''
+ORDER BY at DESC, id DESC LIMIT 1
+`
+
+// What was done last.
+func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCommand, error) {
+	row := q.db.QueryRow(ctx, getLastCommand, reviewID)
+	var i ReviewCommand
+	err := row.Scan(
+		&i.ID,
+		&i.ReviewID,
+		&i.Verb,
+		&i.Author,
+		&i.AuthorID,
+		&i.At,
+		&i.Answer,
+	)
+	return i, err
+}
+
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -196,12 +230,14 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.Outside,
 		&i.NextID,
 		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -238,12 +274,14 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.Outside,
 		&i.NextID,
 		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -280,6 +318,8 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.Outside,
 		&i.NextID,
 		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
@@ -392,6 +432,35 @@ func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReview
 	return err
 }
 
+const insertReviewCommand = `-- name: InsertReviewCommand :execrows
+INSERT INTO review_commands (id, review_id, verb, author, author_id)
+SELECT $1, r.id, $2, $3, $4 FROM reviews r WHERE r.id = $5
+    AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10
+`
+
+type InsertReviewCommandParams struct {
+	ID       string
+	Verb     string
+	Author   string
+	AuthorID string
+	ReviewID string
+}
+
+// What somebody wrote below a pull request; nothing while too many of it wait.
+func (q *Queries) InsertReviewCommand(ctx context.Context, arg InsertReviewCommandParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertReviewCommand,
+		arg.ID,
+		arg.Verb,
+		arg.Author,
+		arg.AuthorID,
+		arg.ReviewID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const insertReviewEvent = `-- name: InsertReviewEvent :execrows
 INSERT INTO review_events (rule_id, id) VALUES ($1, $2)
 ON CONFLICT (rule_id, id) DO UPDATE SET at = now()
@@ -498,7 +567,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -540,6 +609,41 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.Outside,
 			&i.NextID,
 			&i.Remark,
+			&i.HostRecord,
+			&i.HostCommit,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWaitingCommands = `-- name: ListWaitingCommands :many
+SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer = '' ORDER BY at, id
+`
+
+// What was not done yet, the oldest first.
+func (q *Queries) ListWaitingCommands(ctx context.Context, reviewID string) ([]ReviewCommand, error) {
+	rows, err := q.db.Query(ctx, listWaitingCommands, reviewID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReviewCommand{}
+	for rows.Next() {
+		var i ReviewCommand
+		if err := rows.Scan(
+			&i.ID,
+			&i.ReviewID,
+			&i.Verb,
+			&i.Author,
+			&i.AuthorID,
+			&i.At,
+			&i.Answer,
 		); err != nil {
 			return nil, err
 		}
@@ -687,12 +791,25 @@ func (q *Queries) ReleaseReview(ctx context.Context, arg ReleaseReviewParams) er
 	return err
 }
 
+const restartReview = `-- name: RestartReview :exec
+UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', due_at = now(),
+    give_up_at = $1, changed_at = now()
+WHERE id = $2 AND generation = $3
+`
+
+// What is wanted is made again, as after an event.
+func (q *Queries) RestartReview(ctx context.Context, giveUpAt time.Time, iD string, generation int64) error {
+	_, err := q.db.Exec(ctx, restartReview, giveUpAt, iD, generation)
+	return err
+}
+
 const saveReview = `-- name: SaveReview :exec
 UPDATE reviews SET state = $1, detail = $2, done = $3, told = $4,
     comment_id = $5, deployment_id = $6, next_id = $7,
-    remark = $8, due_at = $9, claimed_until = NULL,
+    remark = $8, host_record = $9, host_commit = $10,
+    due_at = $11, claimed_until = NULL,
     changed_at = CASE WHEN state <> $1 OR detail <> $2 THEN now() ELSE changed_at END
-WHERE id = $10 AND generation = $11
+WHERE id = $12 AND generation = $13
 `
 
 type SaveReviewParams struct {
@@ -704,6 +821,8 @@ type SaveReviewParams struct {
 	DeploymentID *string
 	NextID       *string
 	Remark       string
+	HostRecord   string
+	HostCommit   string
 	DueAt        time.Time
 	ID           string
 	Generation   int64
@@ -720,6 +839,8 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.DeploymentID,
 		arg.NextID,
 		arg.Remark,
+		arg.HostRecord,
+		arg.HostCommit,
 		arg.DueAt,
 		arg.ID,
 		arg.Generation,
@@ -734,5 +855,15 @@ UPDATE reviews SET event_at = greatest(event_at, $1) WHERE id = $2
 // An event that changed nothing still says how new what we know is.
 func (q *Queries) TouchReview(ctx context.Context, eventAt *time.Time, iD string) error {
 	_, err := q.db.Exec(ctx, touchReview, eventAt, iD)
+	return err
+}
+
+const wakeReview = `-- name: WakeReview :exec
+UPDATE reviews SET due_at = now() WHERE id = $1
+`
+
+// It is looked at next.
+func (q *Queries) WakeReview(ctx context.Context, id string) error {
+	_, err := q.db.Exec(ctx, wakeReview, id)
 	return err
 }
