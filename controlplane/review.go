@@ -6,6 +6,8 @@ import "time"
 type (
 	ReviewRuleID string
 	ReviewID     string
+	// ReviewCommandID names what somebody wrote below a pull request.
+	ReviewCommandID string
 )
 
 // ReviewSource says who sends the events of a rule.
@@ -42,11 +44,23 @@ type ReviewRule struct {
 	Wait time.Duration
 	// APIURL is where comments and statuses go; empty means nowhere, or the
 	// source's own public address where a key is given.
-	APIURL    string
+	APIURL string
+	// Updates says how a newer build gets to the addresses.
+	Updates   ReviewUpdates
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
 }
+
+// ReviewUpdates says how a newer build gets to the addresses of a review.
+type ReviewUpdates string
+
+// The ways. Aside prepares a deployment beside the one that runs and switches when it is ready;
+// replace removes the one that runs first.
+const (
+	UpdateAside   ReviewUpdates = "aside"
+	UpdateReplace ReviewUpdates = "replace"
+)
 
 // ReviewFilter narrows a rule to some pull requests. Of labels, authors and paths one has to match;
 // an entry that begins with "!" leaves out what it matches, whatever else matches.
@@ -114,11 +128,30 @@ type Review struct {
 	// Deployment is the wanted name, DeploymentID what was made.
 	Deployment   string
 	DeploymentID DeploymentID
-	State        ReviewState
-	Detail       string
-	GiveUpAt     time.Time
+	// NextID is prepared beside it, to take its place; empty while there is no update.
+	NextID DeploymentID
+	State  ReviewState
+	Detail string
+	// HostRecord is the code host's own record of the deployment, and HostCommit the commit that it
+	// is of; empty if it has none.
+	HostRecord, HostCommit string
+	// Remark is what people should know of the last update, whatever the state; empty for nothing.
+	Remark   string
+	GiveUpAt time.Time
 	// EventAt is the host's own time of the newest event; zero if unknown.
 	EventAt   time.Time
 	DueAt     time.Time
 	ChangedAt time.Time
+}
+
+// ReviewCommand is what somebody wrote below a pull request: "/nullops extend".
+type ReviewCommand struct {
+	ID     ReviewCommandID
+	Review ReviewID
+	Verb   string
+	// Author is their name on the code host, and AuthorID their id there, if it sends one.
+	Author, AuthorID string
+	At               time.Time
+	// Answer is what became of it; empty until it is done.
+	Answer string
 }

@@ -168,7 +168,9 @@ type LogLine struct {
 // NodeGoal is what one deployment on a node should come to: the agent's goal.
 type NodeGoal struct {
 	Deployment DeploymentID
+	// Name is what its services are told; Renamed is set if it is not the name that people see.
 	Name       string
+	Renamed    bool
 	Generation int64
 	Goal       Goal
 	// Elsewhere says that another node has the deployment too, and is responsible for its plugins'
@@ -212,6 +214,20 @@ type Route struct {
 	Node        NodeID
 	NodeStatus  NodeStatus
 	NodeSince   time.Time
+	// KnownAs is the name that the services were told; empty for deployments that are not updated
+	// aside.
+	KnownAs string
+	// Formers lists the deployments that had the host before, as JSON of []FormerRoute; empty for
+	// none. It is text so that routes can be compared.
+	Formers string
+}
+
+// FormerRoute is where the service of a host answers that another deployment has now. Visitors who
+// were there may stay until a time.
+type FormerRoute struct {
+	Deployment DeploymentID `json:"deployment"`
+	Host       string       `json:"host"`
+	Until      time.Time    `json:"until"`
 }
 
 // Progress is a sign of life of a running step. It may be lost.

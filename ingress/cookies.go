@@ -14,7 +14,7 @@ import (
 func narrowCookies(h http.Header, route *Route) {
 	// Our own cookie is not the application's to set.
 	cookies := slices.DeleteFunc(h["Set-Cookie"], func(c string) bool {
-		return isPassCookie(c)
+		return isOwnCookie(c)
 	})
 	h["Set-Cookie"] = cookies
 	for i, c := range cookies {
@@ -24,15 +24,15 @@ func narrowCookies(h http.Header, route *Route) {
 	}
 }
 
-// isPassCookie finds our own cookie. Browsers send a cookie without a name as its value alone,
+// isOwnCookie finds our own cookies. Browsers send a cookie without a name as its value alone,
 // which may look like ours.
-func isPassCookie(cookie string) bool {
+func isOwnCookie(cookie string) bool {
 	name, value, _ := strings.Cut(cookie, "=")
 	if name = strings.TrimSpace(name); name == "" {
 		name, _, _ = strings.Cut(value, "=")
 		name = strings.TrimSpace(name)
 	}
-	return name == passCookie || name == securePassCookie
+	return name == passCookie || name == securePassCookie || name == stayCookie
 }
 
 func narrowCookie(cookie string, route *Route) string {
@@ -56,8 +56,15 @@ func (r *Route) ownsCookieDomain(domain string) bool {
 	if domain == r.Host {
 		return true
 	}
-	dotted := strings.HasPrefix(r.Host, r.Service+"."+r.Deployment+".")
-	return dotted && r.Service != "" && r.Deployment != "" && domain == r.Host[len(r.Service)+1:]
+	return r.isDotted() && domain == r.Host[len(r.Service)+1:]
+}
+
+// isDotted reports whether the host has the form service.deployment.environment.domain, so that
+// everything below deployment.environment.domain is of the same deployment.
+func (r *Route) isDotted() bool {
+	return r.Service != "" && (r.Deployment != "" && strings.HasPrefix(r.Host,
+		r.Service+"."+r.Deployment+".") || r.KnownAs != "" && strings.HasPrefix(r.Host,
+		r.Service+"."+r.KnownAs+"."))
 }
 
 const (

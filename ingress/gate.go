@@ -30,7 +30,7 @@ func (p *Proxy) endUnauthorized() {
 		if r == nil || r.Gate == GateOpen {
 			return true
 		}
-		if s.pass == nil || !s.pass.grantsAccess(r.Gate, r.DeploymentID, r.environmentID()) {
+		if s.pass == nil || !s.pass.opensRoute(r.Gate, r) {
 			s.end(errPassWithdrawn)
 		}
 		return true
@@ -49,8 +49,15 @@ type requestTarget struct {
 	host  string // canonical, empty when it cannot be
 	zone  *Zone  // nil outside every environment
 	route *Route // nil for nothing
-	gate  Gate
-	pass  *heldPass // that was shown; nil where none is asked for
+	// successor has the host now, and via is where route is; both are empty but for visitors who
+	// stay on a deployment that was replaced.
+	successor *Route
+	via       string
+	// last answered this visitor, at lastAt; empty if their browser does not say.
+	last   string
+	lastAt time.Time
+	gate   Gate
+	pass   *heldPass // that was shown; nil where none is asked for
 	// preflight is a request that passes the gate without a pass.
 	preflight bool
 }
@@ -75,6 +82,10 @@ func (p *Proxy) resolveTarget(r *http.Request) requestTarget {
 	at := requestTarget{host: host, route: table.routes[host]}
 	if at.route != nil {
 		at.zone, at.gate = at.route.zone, at.route.Gate
+		if at.route.KnownAs != "" {
+			at.last, at.lastAt = lastDeployment(r)
+			p.stayWithFormer(table, &at)
+		}
 		return at
 	}
 	if at.zone = table.zoneOf(host); at.zone != nil {
@@ -128,14 +139,16 @@ func (p *Proxy) redirectToHTTPS(w http.ResponseWriter, r *http.Request, host str
 // checkPass looks for a valid pass. Clients without one get the same response, by the same
 // steps, whether the host exists or not.
 func (p *Proxy) checkPass(w http.ResponseWriter, r *http.Request, at *requestTarget) bool {
-	deployment, environment := "", ""
-	if at.route != nil {
-		deployment = at.route.DeploymentID
-	}
+	environment := ""
 	if at.zone != nil {
 		environment = at.zone.EnvironmentID
 	}
-	pass, err := p.passes.findPass(r, at.gate, deployment, environment)
+	pass, err := p.passes.findPass(r, func(h *heldPass) bool {
+		if at.route == nil {
+			return h.grantsAccess(at.gate, "", environment)
+		}
+		return at.isOpenedBy(h)
+	})
 	if err != nil {
 		p.config.Log.Warn("passes cannot be checked, nobody is let in", "error", err)
 		p.answerPage(w, r, p.pages.gateClosedPage())

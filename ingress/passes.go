@@ -46,6 +46,8 @@ const (
 	// passCookie carries a pass; with TLS no other host can set it.
 	passCookie       = "nullops_pass"
 	securePassCookie = "__Host-" + passCookie
+	// ownCookies is in the names of all our cookies.
+	ownCookies = "nullops_"
 	// passHeader is the robots' way.
 	passHeader = "Nullops-Pass"
 )
@@ -82,16 +84,14 @@ func newPasses(keeper Gatekeeper, now func() time.Time) *passCache {
 
 // findPass returns the first pass of a request that grants access here.
 func (p *passCache) findPass(
-	r *http.Request,
-	gate Gate,
-	deployment, environment string,
+	r *http.Request, opens func(*heldPass) bool,
 ) (*heldPass, error) {
 	for _, secret := range passSecrets(r) {
 		h, err := p.checkSecret(r.Context(), secret)
 		if err != nil {
 			return nil, err
 		}
-		if h != nil && h.grantsAccess(gate, deployment, environment) {
+		if h != nil && opens(h) {
 			p.recordUse(h)
 			return h, nil
 		}
@@ -163,10 +163,14 @@ func (p *passCache) recheckAll(ctx context.Context) error {
 		return fmt.Errorf("check passes again: %w", err)
 	}
 	for _, hash := range hashes {
-		if _, ok := found[hash]; ok {
+		scope, ok := found[hash]
+		h, known := p.known.Load(hash)
+		if !known || ok && scope.Deployment == h.(*heldPass).Deployment {
 			continue
 		}
-		if h, ok := p.known.LoadAndDelete(hash); ok {
+		// One that opens another deployment by now is read again when it is shown again.
+		p.known.Delete(hash)
+		if !ok {
 			h.(*heldPass).gone.Store(true)
 		}
 	}
@@ -193,8 +197,8 @@ func stripPass(h http.Header) {
 	delete(h, passHeader)
 	lines := h["Cookie"]
 	for i, line := range lines {
-		if strings.Contains(line, passCookie) {
-			lines[i] = removePassCookies(line)
+		if strings.Contains(line, ownCookies) {
+			lines[i] = removeOwnCookies(line)
 		}
 	}
 	if len(lines) == 1 && lines[0] == "" {
@@ -202,12 +206,12 @@ func stripPass(h http.Header) {
 	}
 }
 
-func removePassCookies(line string) string {
+func removeOwnCookies(line string) string {
 	kept := make([]string, 0, 8)
 	for part := range strings.SplitSeq(line, ";") {
 		name, _, _ := strings.Cut(part, "=")
 		name = strings.TrimSpace(name)
-		if name != passCookie && name != securePassCookie {
+		if name != passCookie && name != securePassCookie && name != stayCookie {
 			kept = append(kept, strings.TrimSpace(part))
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"net/textproto"
@@ -110,7 +109,7 @@ func (u *upstream) copyAnswer(w http.ResponseWriter, c *conn, res *http.Response
 	h := w.Header()
 	dropHops(res.Header)
 	respellHeaders(res.Header)
-	maps.Copy(h, res.Header)
+	copyHeaders(h, res.Header)
 	w.WriteHeader(res.StatusCode)
 	if res.Body == http.NoBody {
 		return nil

@@ -222,6 +222,7 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 	if at.route.Build != "" {
 		w.Header().Set("Nullops-Build", at.route.Build)
 	}
+	p.rememberVisitor(w, r, at)
 	prepareRequest(w, r)
 	if wantsUpgrade(r) {
 		p.serveSocket(u, w, r, at)
@@ -298,7 +299,12 @@ func (p *Proxy) resolveUpstream(at *requestTarget) *upstream {
 func (p *Proxy) createUpstream(at *requestTarget) *upstream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	route := p.table.Load().routes[at.host]
+	table := p.table.Load()
+	route := table.routes[at.hostOfRoute()]
+	if at.successor != nil && (route == nil || route.State != StateReady ||
+		route.DeploymentID != at.route.DeploymentID) {
+		route = at.endStay(table)
+	}
 	if !at.mayReach(route) {
 		route = nil
 	}
@@ -322,7 +328,8 @@ func (at *requestTarget) mayReach(route *Route) bool {
 		return true
 	}
 	if at.pass != nil {
-		return at.pass.grantsAccess(route.Gate, route.DeploymentID, route.environmentID())
+		now := requestTarget{route: route, successor: at.successor, gate: route.Gate}
+		return now.isOpenedBy(at.pass)
 	}
 	return at.preflight && route.State == StateReady
 }

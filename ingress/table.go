@@ -79,9 +79,21 @@ type Route struct {
 	By string `json:"by,omitempty"`
 	// Build, if not empty, is sent with each response as Nullops-Build: "web=1.4.2@51d0e7b".
 	Build string `json:"build,omitempty"`
+	// KnownAs is the name under which its applications know themselves, if they are updated aside.
+	// Visitors' browsers remember which of several deployments of a name answered them.
+	KnownAs string `json:"known_as,omitempty"`
+	// Formers had this host before; visitors who were there may stay for a while.
+	Formers []Former `json:"formers,omitempty"`
 	// Permalink is the deployment's page in the UI, absolute (http or https);
 	// anything else is left out of the page.
 	Permalink string `json:"permalink,omitempty"`
+}
+
+// Former is a deployment that had a host before. Its service answers at Host now.
+type Former struct {
+	DeploymentID string    `json:"deployment_id"`
+	Host         string    `json:"host"`
+	Until        time.Time `json:"until"`
 }
 
 // Step is one line of a page that waits.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 
 	"github.com/nullops/nullops/internal/idleconn"
@@ -73,7 +72,7 @@ func joinUpgraded(w http.ResponseWriter, c *conn, res *http.Response, leave func
 func switchingResponse(h http.Header, c *conn, res *http.Response) []byte {
 	dropHops(res.Header)
 	respellHeaders(res.Header)
-	maps.Copy(h, res.Header)
+	copyHeaders(h, res.Header)
 	h.Set("Connection", "Upgrade")
 	h.Set("Upgrade", "websocket")
 	var out bytes.Buffer

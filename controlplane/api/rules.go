@@ -37,10 +37,11 @@ func (s *server) PutRule(
 		Rule: controlplane.ReviewRule{Name: r.Name, Source: controlplane.ReviewSource(b.Source),
 			Repository: valueOr(b.Repository, ""), Project: b.Project, Environment: b.Environment,
 			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag,
-			APIURL: valueOr(b.ApiUrl, ""),
-			Input:  valueOr(b.Input, nil),
-			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
-			Active: valueOr(b.Active, true)},
+			APIURL:  valueOr(b.ApiUrl, ""),
+			Updates: controlplane.ReviewUpdates(valueOr(b.Updates, RuleUpdatesAside)),
+			Input:   valueOr(b.Input, nil),
+			Wait:    time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
+			Active:  valueOr(b.Active, true)},
 		Secret: secretValue(b.Secret), Token: secretValue(b.Token)})
 	if err != nil {
 		return nil, err
@@ -67,6 +68,7 @@ func toRule(r controlplane.ReviewRule) Rule {
 		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch),
 		Filter: toRuleFilter(r.Filter), Tag: r.Tag,
 		Input: inputOf(r.Input), WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL),
+		Updates:   ptrOrNil(RuleUpdates(r.Updates)),
 		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }
@@ -93,5 +95,6 @@ func toReview(r controlplane.Review) Review {
 		Branch: r.Branch,
 		Commit: ptrOrNil(r.Commit), Link: ptrOrNil(r.Link), Tag: r.Tag, Deployment: r.Deployment,
 		DeploymentId: ptrOrNil(string(r.DeploymentID)), State: ReviewState(r.State),
+		NextDeploymentId: ptrOrNil(string(r.NextID)), Remark: ptrOrNil(r.Remark),
 		Detail: ptrOrNil(r.Detail), ChangedAt: r.ChangedAt}
 }

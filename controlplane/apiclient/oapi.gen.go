@@ -1143,6 +1143,24 @@ func (e RuleSource) Valid() bool {
 	}
 }
 
+// Defines values for RuleUpdates.
+const (
+	RuleUpdatesAside   RuleUpdates = "aside"
+	RuleUpdatesReplace RuleUpdates = "replace"
+)
+
+// Valid indicates whether the value is a known member of the RuleUpdates enum.
+func (e RuleUpdates) Valid() bool {
+	switch e {
+	case RuleUpdatesAside:
+		return true
+	case RuleUpdatesReplace:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RunResult.
 const (
 	RunResultCanceled RunResult = "canceled"
@@ -4542,9 +4560,15 @@ type Review struct {
 	Detail       *string   `json:"detail,omitempty"`
 
 	// Key Repository and number.
-	Key    string      `json:"key"`
-	Link   *string     `json:"link,omitempty"`
-	Number *int        `json:"number,omitempty"`
+	Key  string  `json:"key"`
+	Link *string `json:"link,omitempty"`
+
+	// NextDeploymentId The update that is prepared beside the deployment that runs.
+	NextDeploymentId *string `json:"next_deployment_id,omitempty"`
+	Number           *int    `json:"number,omitempty"`
+
+	// Remark What people should know of the last update, such as why it replaced the deployment that ran.
+	Remark *string     `json:"remark,omitempty"`
 	State  ReviewState `json:"state"`
 	Tag    string      `json:"tag"`
 	Title  *string     `json:"title,omitempty"`
@@ -4583,13 +4607,16 @@ type Rule struct {
 	Filter *RuleFilter `json:"filter,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
-	Input       *Input     `json:"input,omitempty"`
-	Name        string     `json:"name"`
-	Project     string     `json:"project"`
-	Repository  *string    `json:"repository,omitempty"`
-	Source      RuleSource `json:"source"`
-	Tag         string     `json:"tag"`
-	WaitMinutes int        `json:"wait_minutes"`
+	Input      *Input     `json:"input,omitempty"`
+	Name       string     `json:"name"`
+	Project    string     `json:"project"`
+	Repository *string    `json:"repository,omitempty"`
+	Source     RuleSource `json:"source"`
+	Tag        string     `json:"tag"`
+
+	// Updates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+	Updates     *RuleUpdates `json:"updates,omitempty"`
+	WaitMinutes int          `json:"wait_minutes"`
 }
 
 // RuleFilter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
@@ -4648,6 +4675,9 @@ type RulePut struct {
 	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
 	Token *string `json:"token,omitempty"`
 
+	// Updates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+	Updates *RuleUpdates `json:"updates,omitempty"`
+
 	// WaitMinutes How long the registry may take to have the tag; 30 unless given.
 	WaitMinutes *int `json:"wait_minutes,omitempty"`
 }
@@ -4665,6 +4695,9 @@ type RuleSaved struct {
 
 // RuleSource defines model for RuleSource.
 type RuleSource string
+
+// RuleUpdates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+type RuleUpdates string
 
 // RuleView defines model for RuleView.
 type RuleView struct {

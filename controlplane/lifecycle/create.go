@@ -34,6 +34,10 @@ type Request struct {
 	Inherited bool `json:",omitempty"`
 	// From is the deployment that it is a copy of; empty for none.
 	From controlplane.DeploymentID `json:",omitempty"`
+	// KnownAs is the name that its services are told; empty is Name. It is set when a deployment is
+	// prepared beside another one, whose name it gets, which is Beside.
+	KnownAs string                    `json:",omitempty"`
+	Beside  controlplane.DeploymentID `json:",omitempty"`
 	// Required are labels that its node must have, besides what the environment and the
 	// project ask for.
 	Required []controlplane.Selector `json:",omitempty"`
@@ -64,7 +68,7 @@ func (l *Lifecycle) Create(
 	ctx context.Context, actor access.Actor, r Request,
 ) (controlplane.Deployment, error) {
 	var made controlplane.Deployment
-	err := checkChosenVersion(actor, r)
+	err := cmp.Or(checkReserved(actor, r.Name), checkChosenVersion(actor, r))
 	if err != nil {
 		return made, l.recordRefusal(ctx, actor, "create", r.Name, err)
 	}
@@ -200,6 +204,9 @@ func (l *Lifecycle) insertDeployment(
 		if err := tx.Lifetimes().SetScratch(ctx, d.ID); err != nil {
 			return d, err
 		}
+	}
+	if err := standBeside(ctx, tx, d.ID, r); err != nil {
+		return d, err
 	}
 	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}
 	run := plannedRun{actor: actor, plan: p, place: spot, entry: entry}

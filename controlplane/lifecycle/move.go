@@ -240,6 +240,9 @@ func inheritLife(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	if err != nil {
 		return err
 	}
+	if err := tx.Lifetimes().InheritSuccession(ctx, from, to); err != nil {
+		return err
+	}
 	if h := lives[from].Hold; h != nil {
 		if err := tx.Lifetimes().SetHold(ctx, to, h); err != nil {
 			return err

@@ -38,8 +38,14 @@ func (l *Lifecycle) withURLs(
 	if err != nil {
 		return err
 	}
-	for i := range orders {
-		orders[i].URLs = l.serviceURLs(all[orders[i].Deployment])
+	for i, o := range orders {
+		hosts := all[o.Deployment]
+		if o.Renamed {
+			// Its services know themselves by the addresses that they have, will have or had.
+			hosts = deploymentHosts(controlplane.Deployment{ID: o.Deployment, Name: o.Name,
+				Environment: o.Environment, Domain: o.Domain}, o.Pipeline)
+		}
+		orders[i].URLs = l.serviceURLs(hosts)
 	}
 	return nil
 }
@@ -117,6 +123,12 @@ func (l *Lifecycle) RoutesOf(ctx context.Context, actor access.Actor, deployment
 			return err
 		}
 		of = append(of, validIDs[controlplane.DeploymentID](deployments)...)
+		// Hosts go from one to the other at once, so both are read at once.
+		related, err := tx.Lifetimes().ListSuccession(ctx, of...)
+		if err != nil {
+			return err
+		}
+		of = append(of, related...)
 		all, err = tx.Hosts().ListRoutesOf(ctx, of...)
 		return err
 	})

@@ -34,6 +34,11 @@ func (l *Lifecycle) Preflight(
 		return out, err
 	}
 	c, p := &checks{}, plan{actor: actor}
+	if reserved := checkReserved(actor, r.Name); reserved != nil {
+		if err := c.record("name", "", "", reserved); err != nil {
+			return out, err
+		}
+	}
 	goOn, err := l.checkDefinition(ctx, actor, r, c, &p)
 	if err == nil && goOn {
 		err = l.checkImages(ctx, actor, r, c, &p)

@@ -146,7 +146,8 @@ func toRoutes(rows []dbsqlc.RouteRow) []controlplane.Route {
 			Project: r.Project, Environment: r.Environment, Step: pipeline.StepKey(r.Step),
 			Port: int(r.Port), Status: controlplane.DeploymentStatus(r.Status), Detail: r.Detail,
 			ChangedAt: r.ChangedAt, Node: emptyIfNull[controlplane.NodeID](r.NodeID),
-			NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince}
+			NodeStatus: controlplane.NodeStatus(r.NodeStatus), NodeSince: r.NodeSince,
+			KnownAs: r.KnownAs, Formers: r.Formers}
 	}
 	return all
 }

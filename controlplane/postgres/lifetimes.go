@@ -210,3 +210,21 @@ func (t Lifetimes) Touch(ctx context.Context, id controlplane.DeploymentID) erro
 	}
 	return nil
 }
+
+// SetKnownAs stores the name that a deployment's services are told.
+func (t Lifetimes) SetKnownAs(
+	ctx context.Context, id controlplane.DeploymentID, name string,
+) error {
+	if err := t.q.PutKnownAs(ctx, string(id), name); err != nil {
+		return fmt.Errorf("store what %s is known as: %w", id, translateError(err))
+	}
+	return nil
+}
+
+// Rename gives a deployment another name.
+func (t Deployments) Rename(ctx context.Context, id controlplane.DeploymentID, name string) error {
+	if err := t.q.RenameDeployment(ctx, name, string(id)); err != nil {
+		return fmt.Errorf("rename %s: %w", id, translateError(err))
+	}
+	return nil
+}

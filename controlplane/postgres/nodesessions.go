@@ -22,7 +22,7 @@ func (t NodeSessions) ListGoals(
 	all := make([]controlplane.NodeGoal, len(rows))
 	for i, r := range rows {
 		all[i] = controlplane.NodeGoal{Deployment: controlplane.DeploymentID(r.ID), Name: r.Name,
-			Generation: r.Generation, Goal: controlplane.Goal(r.Want),
+			Renamed: r.Renamed, Generation: r.Generation, Goal: controlplane.Goal(r.Want),
 			Elsewhere: r.Elsewhere, Still: r.Still, Attempt: zeroIfNull(cmp.Or(r.Attempt, r.Restore)),
 			Resume: fromStrings[pipeline.StepKey](r.Resume), RequestID: r.RequestID,
 			Traceparent: r.Traceparent,

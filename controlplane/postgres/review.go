@@ -42,7 +42,9 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		Generation: r.Generation, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, Deployment: r.Deployment,
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
-		State:        controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
+		NextID:       emptyIfNull[controlplane.DeploymentID](r.NextID), Remark: r.Remark,
+		HostRecord: r.HostRecord, HostCommit: r.HostCommit,
+		State: controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
 		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt)}
 }
 
@@ -170,7 +172,7 @@ func (t Reviews) ListPullRequests(ctx context.Context, ids ...controlplane.Deplo
 	}
 	all := map[controlplane.DeploymentID]controlplane.PullRequest{}
 	for _, r := range rows {
-		all[emptyIfNull[controlplane.DeploymentID](r.DeploymentID)] = controlplane.PullRequest{
+		all[controlplane.DeploymentID(r.DeploymentID)] = controlplane.PullRequest{
 			Repository: r.Repository, Number: int(r.Number), Title: r.Title, Link: r.Link}
 	}
 	return all, nil
@@ -201,12 +203,14 @@ func (t Reviews) Save(ctx context.Context, r controlplane.Review) error {
 	err := t.q.SaveReview(ctx, dbsqlc.SaveReviewParams{ID: string(r.ID),
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), DueAt: r.DueAt,
-		Generation: r.Generation})
+		NextID: nullIfEmpty(r.NextID), Remark: r.Remark, HostRecord: r.HostRecord,
+		HostCommit: r.HostCommit, Generation: r.Generation})
 	if err != nil {
 		return fmt.Errorf("save review: %w", translateError(err))
 	}
 	err = t.q.ReleaseReview(ctx, dbsqlc.ReleaseReviewParams{ID: string(r.ID),
-		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), Generation: r.Generation})
+		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID),
+		NextID: nullIfEmpty(r.NextID), Generation: r.Generation})
 	if err != nil {
 		return fmt.Errorf("release review: %w", translateError(err))
 	}

@@ -50,7 +50,7 @@ var ingressRights = []string{
 	"GRANT SELECT (deployment_id, number, title, link, branch, commit, changed_at) ON reviews " +
 		"TO %[1]s",
 	"GRANT SELECT (run_id, title, status, position) ON run_steps TO %[1]s",
-	"GRANT SELECT (deployment_id, removed_by) ON deployment_lives TO %[1]s",
+	"GRANT SELECT (deployment_id, removed_by, successor_id) ON deployment_lives TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE, DELETE ON gate_passes TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE ON processes TO %[1]s",
 	"GRANT SELECT ON log_levels, support_requests TO %[1]s",

@@ -20,6 +20,11 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	before := x.State
 	x.DueAt = time.Now().Add(lookEvery)
+	answered, err := r.runCommands(ctx, rule, &x)
+	if err != nil {
+		r.retryLater(ctx, &x, err)
+		return r.saveReview(ctx, x)
+	}
 	if x.Want == controlplane.GoalGone {
 		err = r.removeDeployment(ctx, rule, &x)
 	} else {
@@ -34,9 +39,16 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	if isSettled(before) && x.State != before {
 		x.Told = x.Generation - 1 // what was reported to the code host is out of date
 	}
-	if isSettled(x.State) && x.Told < x.Generation {
+	switch {
+	case isSettled(x.State) && (x.Told < x.Generation || answered):
 		r.reportResult(ctx, rule, &x)
+	case answered:
+		r.reportAnswer(ctx, rule, &x)
 	}
+	return r.saveReview(ctx, x)
+}
+
+func (r *Reviews) saveReview(ctx context.Context, x controlplane.Review) error {
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	return r.Store.InTx(late, func(tx *postgres.Tx) error { return tx.Reviews().Save(late, x) })
@@ -132,12 +144,20 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 			return err
 		}
 	}
+	waits, err := r.removeBeside(ctx, rule, x)
+	if err != nil {
+		return err
+	}
 	d, err := r.findDeployment(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
 	}
 	if err != nil {
 		return err
+	}
+	if d == nil && waits {
+		x.State, x.Detail = controlplane.ReviewCreating, "the deployment is being removed"
+		return nil
 	}
 	if d == nil {
 		x.State, x.Done, x.Detail = controlplane.ReviewRemoved, x.Generation, x.Outside
@@ -168,9 +188,16 @@ func (r *Reviews) takeDown(ctx context.Context, d lifecycle.View) error {
 // ensureDeployed brings the deployment to the review's tag.
 func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) error {
+	next, err := r.findNext(ctx, rule, x)
+	if err != nil {
+		return err
+	}
 	d, err := r.findDeployment(ctx, rule, x)
 	if err != nil {
 		return err
+	}
+	if next != nil {
+		return r.advanceNext(ctx, rule, x, d, *next)
 	}
 	if x.Done == x.Generation && d != nil {
 		return r.watchDeployment(ctx, rule, x, *d)
@@ -199,19 +226,24 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 			return err
 		}
 	}
-	x.State = controlplane.ReviewCreating
+	request := lifecycle.Request{Name: x.Deployment, KnownAs: x.Deployment, Project: rule.Project,
+		Environment: rule.Environment, Versions: versions, Input: rule.Input}
 	if d != nil {
-		x.Detail = "the older deployment is being removed"
-		return r.takeDown(ctx, *d)
+		return r.updateDeployment(ctx, rule, x, *d, request)
 	}
-	made, err := r.Lifecycle.Create(ctx, worker, lifecycle.Request{Name: x.Deployment,
-		Project: rule.Project, Environment: rule.Environment, Versions: versions,
-		Input: rule.Input})
+	return r.createDeployment(ctx, x, request)
+}
+
+func (r *Reviews) createDeployment(
+	ctx context.Context, x *controlplane.Review, request lifecycle.Request,
+) error {
+	made, err := r.Lifecycle.Create(ctx, worker, request)
 	if err != nil {
 		x.State = controlplane.ReviewWaiting
 		return err
 	}
-	x.DeploymentID, x.Done, x.Detail = made.ID, x.Generation, "the deployment is being created"
+	x.State, x.Detail = controlplane.ReviewCreating, "the deployment is being created"
+	x.DeploymentID, x.Done = made.ID, x.Generation
 	return nil
 }
 

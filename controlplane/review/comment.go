@@ -18,8 +18,13 @@ func commentText(x controlplane.Review, links []string, tests *controlplane.Test
 	case controlplane.ReviewRemoved:
 		fmt.Fprintf(&b, "NullOps: `%s` was removed.\n", x.Deployment)
 		return b.String()
+	case controlplane.ReviewWaiting, controlplane.ReviewCreating:
+		fmt.Fprintf(&b, "NullOps: `%s` is on its way: %s\n", x.Deployment, quoteMarkdown(x.Detail))
 	default:
 		fmt.Fprintf(&b, "NullOps: `%s` failed: %s\n", x.Deployment, quoteMarkdown(x.Detail))
+	}
+	if x.Remark != "" {
+		fmt.Fprintf(&b, "\n%s\n\n", quoteMarkdown(x.Remark))
 	}
 	for _, l := range links {
 		fmt.Fprintf(&b, "- %s\n", l)

@@ -38,6 +38,8 @@ type event struct {
 	outside string
 	// delivery is the id of an event that the body itself holds.
 	delivery string
+	// command is what somebody wrote below the pull request; nil for all other events.
+	command *command
 }
 
 // step is the part of a pull request's life that an event begins.
@@ -134,6 +136,9 @@ func readTime(s string) time.Time {
 
 // readHub reads pull request events of GitHub, and of Gitea, which uses the same form.
 func readHub(kind string, body []byte) (*event, error) {
+	if kind == "issue_comment" || kind == "pull_request_comment" {
+		return readHubComment(body)
+	}
 	if kind != "pull_request" && kind != "pull_request_sync" {
 		return nil, nil
 	}
@@ -263,6 +268,9 @@ func readLab(body []byte) (*event, error) {
 	}
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, errForeign
+	}
+	if e.Kind == "note" {
+		return readLabComment(body)
 	}
 	o := e.Object
 	closes := o.Action == "close" || o.Action == "merge"

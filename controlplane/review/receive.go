@@ -89,7 +89,11 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	// finds what was stored before.
 	said = "nothing to do"
 	for _, e := range events {
-		one, err := r.storeEvent(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
+		store := r.storeEvent
+		if e.command != nil {
+			store = r.storeCommand
+		}
+		one, err := store(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
 		if err != nil {
 			return "", err
 		}

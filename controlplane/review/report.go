@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/controlplane/postgres"
 )
 
 // reportResult posts to the pull request: one comment, which later calls edit, and the
@@ -41,8 +43,29 @@ func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.postComment(ctx, x, commentText(*x, links, tests)),
-		h.postStatus(ctx, *x, links, tests))
+	text, err := r.describeReview(ctx, x, links, tests)
+	if err != nil {
+		return err
+	}
+	return errors.Join(h.postComment(ctx, x, text), h.postStatus(ctx, *x, links, tests),
+		h.postRecord(ctx, x, links))
+}
+
+// describeReview returns the comment: what became of the review, and of the last command.
+func (r *Reviews) describeReview(ctx context.Context, x *controlplane.Review, links []string,
+	tests *controlplane.TestSummary) (text string, err error) {
+	var last controlplane.ReviewCommand
+	var commanded bool
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		last, commanded, err = tx.Reviews().GetLastCommand(ctx, x.ID)
+		return err
+	})
+	text = commentText(*x, links, tests)
+	if commanded {
+		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(last.Author),
+			codeSpan("/nullops "+last.Verb), quoteMarkdown(last.Answer))
+	}
+	return text, err
 }
 
 func apiOf(rule controlplane.ReviewRule) string {
@@ -75,7 +98,9 @@ func (r *Reviews) deploymentResult(ctx context.Context, x *controlplane.Review) 
 	if x.State == controlplane.ReviewReady {
 		all = serviceLinks(v.Services)
 	}
-	return append(all, r.URL+"/deployments/"+string(x.DeploymentID)), v.Tests, nil
+	// Of an update that failed, the page says why.
+	page := cmp.Or(x.NextID, x.DeploymentID)
+	return append(all, r.URL+"/deployments/"+string(page)), v.Tests, nil
 }
 
 // serviceLinks returns the URLs of the services, and then those of their further exposed ports.
@@ -180,6 +205,20 @@ func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links [
 	}
 }
 
+// refusedError is an answer of a code host that is no success.
+type refusedError struct {
+	source controlplane.ReviewSource
+	status int
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("%s answered %d", e.source, e.status) }
+
+// isRefused reports whether a code host says that something is not there, or not for our token.
+func isRefused(err error) bool {
+	refused, ok := errors.AsType[*refusedError](err)
+	return ok && (refused.status == http.StatusForbidden || refused.status == http.StatusNotFound)
+}
+
 // maxAnswer bounds what is read of an answer. A page of changed files holds their patches too.
 const maxAnswer = 8 << 20
 
@@ -215,7 +254,7 @@ func (h codeHost) callAPI(ctx context.Context, method, path string, form, into a
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil || resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %d", h.rule.Source, resp.StatusCode)
+		return &refusedError{source: h.rule.Source, status: resp.StatusCode}
 	}
 	if into != nil && len(answer) > 0 {
 		// An answer that is no comment leaves us without its id: the next one is new. One

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -90,6 +91,7 @@ func (r *Reviews) PutRule(
 		if len(rule.Input) == 0 {
 			rule.Input = nil
 		}
+		rule.Updates = cmp.Or(rule.Updates, controlplane.UpdateAside)
 		if err := checkRule(ctx, tx, rule, old); err != nil {
 			return err
 		}

@@ -37,10 +37,14 @@ type stateHost struct {
 	mu sync.Mutex
 	// shown is the state that it shows, and files what a pull request changes; what is posted is
 	// answered with status.
-	shown  string
-	files  string
-	status int
-	told   []string
+	shown string
+	files string
+	// rights are what users may do, by their names.
+	rights map[string]string
+	// refused is part of the paths that its token may not write to; empty for none.
+	refused string
+	status  int
+	told    []string
 }
 
 func newStateHost(t *testing.T) *stateHost {
@@ -54,8 +58,20 @@ func newStateHost(t *testing.T) *stateHost {
 			_, _ = io.WriteString(w, h.files)
 			return
 		}
+		if _, user, ok := strings.Cut(r.URL.Path, "/collaborators/"); ok {
+			user = strings.TrimSuffix(user, "/permission")
+			if h.rights[user] == "" {
+				w.WriteHeader(http.StatusNotFound)
+			}
+			_, _ = fmt.Fprintf(w, `{"permission":%q}`, h.rights[user])
+			return
+		}
 		if r.Method == http.MethodGet {
 			_, _ = io.WriteString(w, h.shown)
+			return
+		}
+		if h.refused != "" && strings.Contains(r.URL.Path, h.refused) {
+			w.WriteHeader(http.StatusForbidden)
 			return
 		}
 		h.told = append(h.told, r.Method+" "+r.URL.Path+" "+string(body))
@@ -108,6 +124,7 @@ func newStory(t *testing.T) *story {
 	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
 		token := controlplane.NewPlain(ruleToken)
 		p.Token, p.Rule.APIURL = &token, s.host.URL
+		p.Rule.Updates = controlplane.UpdateReplace
 	})
 	return s
 }
@@ -189,8 +206,14 @@ func (s *story) endTime(ago string) {
 // report has the node report statuses of the review's deployment.
 func (s *story) report(all ...controlplane.DeploymentStatus) {
 	s.t.Helper()
+	s.reportOf(s.review().DeploymentID, all...)
+}
+
+// reportOf has the node report statuses of one deployment.
+func (s *story) reportOf(id controlplane.DeploymentID, all ...controlplane.DeploymentStatus) {
+	s.t.Helper()
 	for _, status := range all {
-		d, err := s.Lifecycle.Get(s.t.Context(), system, s.review().DeploymentID)
+		d, err := s.Lifecycle.Get(s.t.Context(), system, id)
 		s.failOnError(err)
 		s.seq++
 		s.failOnError(s.Lifecycle.Apply(s.t.Context(), system, lifecycle.Report{Node: s.node,

@@ -332,12 +332,15 @@ DELETE FROM service_health WHERE deployment_id = @deployment_id;
 -- name: ListNodeGoals :many
 -- What should be true on one node: everything not yet settled as gone, and
 -- whose turn has come.
-SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
+SELECT d.id, coalesce(nullif(l.known_as, ''), d.name)::text AS name,
+    (coalesce(l.known_as, '') NOT IN ('', d.name))::boolean AS renamed, d.generation, g.want,
+    g.elsewhere, g.still, d.status, p.name AS project,
     p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
     r.pipeline, r.input, r.traceparent, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
     m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
 LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.purpose = 'restore'
     AND h.ended_at IS NULL

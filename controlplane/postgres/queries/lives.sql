@@ -105,3 +105,57 @@ DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
 -- It runs what nobody published.
 INSERT INTO deployment_lives (deployment_id, scratch) VALUES (@deployment_id, true)
 ON CONFLICT (deployment_id) DO UPDATE SET scratch = true;
+
+-- name: PutKnownAs :exec
+-- The name that its services are told.
+INSERT INTO deployment_lives (deployment_id, known_as) VALUES (@deployment_id, @known_as)
+ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as;
+
+-- name: PutSuccessor :exec
+-- A newer deployment has its hosts from now on, and those of all whose hosts it had.
+UPDATE deployment_lives SET successor_id = @successor_id,
+    replaced_at = coalesce(replaced_at, now())
+WHERE deployment_id = @deployment_id OR successor_id = @deployment_id;
+
+-- name: InheritSuccession :exec
+-- A deployment that moved by being made again stands where the first one stood.
+INSERT INTO deployment_lives (deployment_id, known_as, successor_id, replaced_at)
+SELECT @deployment_id, l.known_as, l.successor_id, l.replaced_at FROM deployment_lives l
+WHERE l.deployment_id = @from_id
+ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as,
+    successor_id = excluded.successor_id, replaced_at = excluded.replaced_at;
+
+-- name: RepointSuccessor :exec
+-- Those that a deployment replaced were replaced by the one that it is now.
+UPDATE deployment_lives SET successor_id = @deployment_id WHERE successor_id = @from_id;
+
+-- name: ListSuccession :many
+-- The deployments that share hosts with these, before or after them.
+SELECT DISTINCT (CASE WHEN l.successor_id = ANY(@ids::uuid[]) THEN l.deployment_id
+    ELSE l.successor_id END)::uuid AS id
+FROM deployment_lives l
+WHERE l.successor_id IS NOT NULL
+    AND (l.successor_id = ANY(@ids::uuid[]) OR l.deployment_id = ANY(@ids::uuid[]));
+
+-- name: ListFormers :many
+-- What a deployment replaced and is there still, the oldest first.
+SELECT d.id, d.name, l.replaced_at::timestamptz AS replaced_at,
+    (l.hold_since IS NOT NULL AND (l.hold_until IS NULL OR l.hold_until > now()))::boolean AS held
+FROM deployment_lives l JOIN deployments d ON d.id = l.deployment_id
+WHERE l.successor_id = @successor_id AND l.replaced_at IS NOT NULL AND d.want = 'present'
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+ORDER BY l.replaced_at, d.id;
+
+-- name: RenameDeployment :exec
+-- It changes places with another one.
+UPDATE deployments SET name = @name WHERE id = @id;
+
+-- name: CopyDeploymentGate :exec
+-- Who may open one may open the other.
+INSERT INTO deployment_gates (deployment_id, gate)
+SELECT @deployment_id, g.gate FROM deployment_gates g WHERE g.deployment_id = @from_id
+ON CONFLICT (deployment_id) DO NOTHING;
+
+-- name: MovePasses :exec
+-- Who was let in to one is let in to the other.
+UPDATE gate_passes SET deployment_id = @deployment_id WHERE deployment_id = @from_id;

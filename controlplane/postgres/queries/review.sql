@@ -13,13 +13,14 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter)
+    wait_minutes, api_url, active, created_by, input, filter, updates)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by, @input, @filter)
+    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active, input = excluded.input, filter = excluded.filter;
+    active = excluded.active, input = excluded.input, filter = excluded.filter,
+    updates = excluded.updates;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.
@@ -90,13 +91,21 @@ SELECT count(*) FROM reviews WHERE deployment = @deployment;
 
 -- name: CountOtherOwners :one
 -- How many other reviews made this deployment.
-SELECT count(*) FROM reviews WHERE deployment_id = @deployment_id AND id <> @id;
+SELECT count(*) FROM reviews
+WHERE (deployment_id = @deployment_id OR next_id = @deployment_id) AND id <> @id;
 
 -- name: ListPullRequests :many
 -- The pull requests that deployments were made for.
-SELECT DISTINCT ON (deployment_id) deployment_id, repository, number, title, link
-FROM reviews WHERE deployment_id = ANY(@ids::uuid[]) AND number > 0
-ORDER BY deployment_id, changed_at DESC;
+SELECT DISTINCT ON (x.deployment_id) x.deployment_id::uuid AS deployment_id, r.repository,
+    r.number, r.title, r.link
+FROM (
+    SELECT a.deployment_id, a.id FROM reviews a WHERE a.deployment_id = ANY(@ids::uuid[])
+    UNION ALL SELECT b.next_id, b.id FROM reviews b WHERE b.next_id = ANY(@ids::uuid[])
+    UNION ALL SELECT l.deployment_id, c.id FROM deployment_lives l
+        JOIN reviews c ON c.deployment_id = l.successor_id WHERE l.deployment_id = ANY(@ids::uuid[])
+) x JOIN reviews r ON r.id = x.id
+WHERE r.number > 0
+ORDER BY x.deployment_id, r.changed_at DESC;
 
 -- name: ListReviews :many
 -- A rule's reviews, the last changed first.
@@ -112,12 +121,14 @@ WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
             OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
                 AND r.give_up_at > now()
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
-                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                AND EXISTS (SELECT FROM deployments d
+                    WHERE d.id = coalesce(r.next_id, r.deployment_id)
                     AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * @hold::float8))
@@ -127,13 +138,44 @@ WHERE id IN (
 -- name: SaveReview :exec
 -- What became of it, unless something new came in meanwhile.
 UPDATE reviews SET state = @state, detail = @detail, done = @done, told = @told,
-    comment_id = @comment_id, deployment_id = @deployment_id, due_at = @due_at,
-    claimed_until = NULL,
+    comment_id = @comment_id, deployment_id = @deployment_id, next_id = @next_id,
+    remark = @remark, host_record = @host_record, host_commit = @host_commit,
+    due_at = @due_at, claimed_until = NULL,
     changed_at = CASE WHEN state <> @state OR detail <> @detail THEN now() ELSE changed_at END
 WHERE id = @id AND generation = @generation;
 
 -- name: ReleaseReview :exec
 -- Whoever finds that something new came in gives it back.
 UPDATE reviews SET claimed_until = NULL, due_at = now(),
-    comment_id = @comment_id, deployment_id = coalesce(deployment_id, @deployment_id)
+    comment_id = @comment_id, deployment_id = coalesce(deployment_id, @deployment_id),
+    next_id = coalesce(next_id, @next_id)
 WHERE id = @id AND generation <> @generation;
+
+-- name: InsertReviewCommand :execrows
+-- What somebody wrote below a pull request; nothing while too many of it wait.
+INSERT INTO review_commands (id, review_id, verb, author, author_id)
+SELECT @id, r.id, @verb, @author, @author_id FROM reviews r WHERE r.id = @review_id
+    AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10;
+
+-- name: WakeReview :exec
+-- It is looked at next.
+UPDATE reviews SET due_at = now() WHERE id = @id;
+
+-- name: ListWaitingCommands :many
+-- What was not done yet, the oldest first.
+SELECT * FROM review_commands WHERE review_id = @review_id AND answer = '' ORDER BY at, id;
+
+-- name: GetLastCommand :one
+-- What was done last.
+SELECT * FROM review_commands WHERE review_id = @review_id AND answer <> ''
+ORDER BY at DESC, id DESC LIMIT 1;
+
+-- name: AnswerCommand :exec
+-- It is done.
+UPDATE review_commands SET answer = @answer WHERE id = @id;
+
+-- name: RestartReview :exec
+-- What is wanted is made again, as after an event.
+UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', due_at = now(),
+    give_up_at = @give_up_at, changed_at = now()
+WHERE id = @id AND generation = @generation;

@@ -4265,6 +4265,7 @@ export interface components {
             input?: components["schemas"]["Input"];
             /** @description How long the registry may take to have the tag; 30 unless given. */
             wait_minutes?: number;
+            updates?: components["schemas"]["RuleUpdates"];
             /** @description Where comments and statuses go; GitHub and GitLab have a default. */
             api_url?: string;
             /** @description Absent keeps the stored one, or has one made. */
@@ -4285,12 +4286,18 @@ export interface components {
             tag: string;
             input?: components["schemas"]["Input"];
             wait_minutes: number;
+            updates?: components["schemas"]["RuleUpdates"];
             api_url?: string;
             active: boolean;
             created_by: string;
             /** Format: date-time */
             created_at: string;
         };
+        /**
+         * @description How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+         * @enum {string}
+         */
+        RuleUpdates: "aside" | "replace";
         /** @description Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches. */
         RuleFilter: {
             /** @description Only what is to be merged into branches of this pattern. */
@@ -4327,9 +4334,13 @@ export interface components {
             tag: string;
             deployment: string;
             deployment_id?: string;
+            /** @description The update that is prepared beside the deployment that runs. */
+            next_deployment_id?: string;
             /** @enum {string} */
             state: "waiting" | "creating" | "ready" | "failed" | "removed";
             detail?: string;
+            /** @description What people should know of the last update, such as why it replaced the deployment that ran. */
+            remark?: string;
             /** Format: date-time */
             changed_at: string;
         };

@@ -255,6 +255,7 @@ func ruleSet() *cobra.Command {
 	var off bool
 	var input []string
 	var filter ruleFilter
+	var updates string
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exit.ExactArgs(1),
@@ -272,6 +273,8 @@ func ruleSet() *cobra.Command {
 	f.StringVar(&body.Tag, "tag", "", "how a branch's image is tagged, such as pr-{number}")
 	f.StringArrayVar(&input, "input", nil, inputUsage)
 	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
+	f.StringVar(&updates, "update", "aside",
+		"how a newer build gets to the addresses: aside, beside what runs until it is ready, or replace")
 	f.StringVar(&apiURL, "api", "", "address of the code host's API, for comments")
 	f.StringVar(&secretFile, "secret-file", "", "file with the secret, instead of a new one")
 	f.StringVar(&tokenFile, "token-file", "", "file with the code host's token; - is standard input")
@@ -286,13 +289,9 @@ func ruleSet() *cobra.Command {
 		body.Filter = filter.body()
 		active, minutes := !off, int(wait/time.Minute)
 		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
-		body.Repository, body.Branch, body.ApiUrl = nilIfZero(
-			repository,
-		), nilIfZero(
-			branch,
-		), nilIfZero(
-			apiURL,
-		)
+		body.Repository, body.Branch, body.ApiUrl = nilIfZero(repository), nilIfZero(branch),
+			nilIfZero(apiURL)
+		body.Updates = nilIfZero(apiclient.RuleUpdates(updates))
 		api, err := newClient()
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -177,7 +178,7 @@ func (s *routeSource) toRoutes(
 			Environment: r.Environment, Project: r.Project, Service: string(r.Step), Port: r.Port,
 			NodeID: string(r.Node), State: ingress.State(r.Status), Detail: r.Detail,
 			Since: r.ChangedAt, By: front.Removers[r.Deployment],
-			Build:     front.Builds[r.Deployment],
+			Build: front.Builds[r.Deployment], KnownAs: r.KnownAs, Formers: formersOf(r),
 			Permalink: s.home + "/d/" + string(r.Deployment),
 			Gate:      gateOf(front.Gates[r.Deployment]), Steps: stepsOf(front.Steps[r.Deployment]),
 			Target: wire.Target{Deployment: string(r.Deployment), Service: string(r.Step),
@@ -188,6 +189,22 @@ func (s *routeSource) toRoutes(
 		}
 	}
 	return out
+}
+
+// formersOf returns where visitors may stay who were at a host before its deployment had it.
+func formersOf(r controlplane.Route) []ingress.Former {
+	if r.Formers == "" {
+		return nil
+	}
+	var all []controlplane.FormerRoute
+	if json.Unmarshal([]byte(r.Formers), &all) != nil {
+		return nil // everybody goes to the newest one
+	}
+	formers := make([]ingress.Former, len(all))
+	for i, f := range all {
+		formers[i] = ingress.Former{DeploymentID: string(f.Deployment), Host: f.Host, Until: f.Until}
+	}
+	return formers
 }
 
 // waitsForNode reports whether a deployment cannot be reached because its node is not

@@ -973,12 +973,15 @@ func (q *Queries) ListLivingOn(ctx context.Context, nodes []string) ([]string, e
 }
 
 const listNodeGoals = `-- name: ListNodeGoals :many
-SELECT d.id, d.name, d.generation, g.want, g.elsewhere, g.still, d.status, p.name AS project,
+SELECT d.id, coalesce(nullif(l.known_as, ''), d.name)::text AS name,
+    (coalesce(l.known_as, '') NOT IN ('', d.name))::boolean AS renamed, d.generation, g.want,
+    g.elsewhere, g.still, d.status, p.name AS project,
     p.cpu, p.memory_mib, e.name AS environment, e.domain, r.id AS run_id, r.pipeline_version,
     r.pipeline, r.input, r.traceparent, d.request_id, coalesce(m.resume, '{}')::text[] AS resume,
     m.since AS attempt, h.since AS restore
 FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
 LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.purpose = 'restore'
     AND h.ended_at IS NULL
@@ -997,6 +1000,7 @@ ORDER BY d.id
 type ListNodeGoalsRow struct {
 	ID              string
 	Name            string
+	Renamed         bool
 	Generation      int64
 	Want            string
 	Elsewhere       bool
@@ -1032,6 +1036,7 @@ func (q *Queries) ListNodeGoals(ctx context.Context, nodeID *string) ([]ListNode
 		if err := rows.Scan(
 			&i.ID,
 			&i.Name,
+			&i.Renamed,
 			&i.Generation,
 			&i.Want,
 			&i.Elsewhere,
@@ -1155,7 +1160,7 @@ func (q *Queries) ListReservations(ctx context.Context, environmentID string) ([
 }
 
 const listRoutes = `-- name: ListRoutes :many
-SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since FROM route_rows ORDER BY host COLLATE "C"
+SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since, known_as, formers FROM route_rows ORDER BY host COLLATE "C"
 `
 
 // What the ingress should answer for, host by host, in the order of bytes.
@@ -1182,6 +1187,8 @@ func (q *Queries) ListRoutes(ctx context.Context) ([]RouteRow, error) {
 			&i.Environment,
 			&i.NodeStatus,
 			&i.NodeSince,
+			&i.KnownAs,
+			&i.Formers,
 		); err != nil {
 			return nil, err
 		}
@@ -1194,7 +1201,7 @@ func (q *Queries) ListRoutes(ctx context.Context) ([]RouteRow, error) {
 }
 
 const listRoutesOf = `-- name: ListRoutesOf :many
-SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since FROM route_rows WHERE deployment_id = ANY($1::uuid[]) ORDER BY host COLLATE "C"
+SELECT host, step, port, deployment_id, deployment, status, detail, changed_at, node_id, project, environment, node_status, node_since, known_as, formers FROM route_rows WHERE deployment_id = ANY($1::uuid[]) ORDER BY host COLLATE "C"
 `
 
 // The same for some deployments.
@@ -1221,6 +1228,8 @@ func (q *Queries) ListRoutesOf(ctx context.Context, ids []string) ([]RouteRow, e
 			&i.Environment,
 			&i.NodeStatus,
 			&i.NodeSince,
+			&i.KnownAs,
+			&i.Formers,
 		); err != nil {
 			return nil, err
 		}

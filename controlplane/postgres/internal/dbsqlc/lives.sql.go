@@ -10,6 +10,18 @@ import (
 	"time"
 )
 
+const copyDeploymentGate = `-- name: CopyDeploymentGate :exec
+INSERT INTO deployment_gates (deployment_id, gate)
+SELECT $1, g.gate FROM deployment_gates g WHERE g.deployment_id = $2
+ON CONFLICT (deployment_id) DO NOTHING
+`
+
+// Who may open one may open the other.
+func (q *Queries) CopyDeploymentGate(ctx context.Context, deploymentID string, fromID string) error {
+	_, err := q.db.Exec(ctx, copyDeploymentGate, deploymentID, fromID)
+	return err
+}
+
 const deleteTombstones = `-- name: DeleteTombstones :execrows
 DELETE FROM deployments WHERE id IN (SELECT d.id FROM deployments d
     WHERE d.status IN ('canceled', 'removed', 'forgotten') AND d.changed_at < $1
@@ -57,6 +69,20 @@ func (q *Queries) GetSoonestEnd(ctx context.Context, environmentID string) (GetS
 	var i GetSoonestEndRow
 	err := row.Scan(&i.ID, &i.Seconds)
 	return i, err
+}
+
+const inheritSuccession = `-- name: InheritSuccession :exec
+INSERT INTO deployment_lives (deployment_id, known_as, successor_id, replaced_at)
+SELECT $1, l.known_as, l.successor_id, l.replaced_at FROM deployment_lives l
+WHERE l.deployment_id = $2
+ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as,
+    successor_id = excluded.successor_id, replaced_at = excluded.replaced_at
+`
+
+// A deployment that moved by being made again stands where the first one stood.
+func (q *Queries) InheritSuccession(ctx context.Context, deploymentID string, fromID string) error {
+	_, err := q.db.Exec(ctx, inheritSuccession, deploymentID, fromID)
+	return err
 }
 
 const insertActivity = `-- name: InsertActivity :exec
@@ -140,6 +166,48 @@ func (q *Queries) ListExpiring(ctx context.Context, most int32) ([]ListExpiringR
 	return items, nil
 }
 
+const listFormers = `-- name: ListFormers :many
+SELECT d.id, d.name, l.replaced_at::timestamptz AS replaced_at,
+    (l.hold_since IS NOT NULL AND (l.hold_until IS NULL OR l.hold_until > now()))::boolean AS held
+FROM deployment_lives l JOIN deployments d ON d.id = l.deployment_id
+WHERE l.successor_id = $1 AND l.replaced_at IS NOT NULL AND d.want = 'present'
+    AND d.status NOT IN ('canceled', 'removed', 'forgotten')
+ORDER BY l.replaced_at, d.id
+`
+
+type ListFormersRow struct {
+	ID         string
+	Name       string
+	ReplacedAt time.Time
+	Held       bool
+}
+
+// What a deployment replaced and is there still, the oldest first.
+func (q *Queries) ListFormers(ctx context.Context, successorID *string) ([]ListFormersRow, error) {
+	rows, err := q.db.Query(ctx, listFormers, successorID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListFormersRow{}
+	for rows.Next() {
+		var i ListFormersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ReplacedAt,
+			&i.Held,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listLifetimes = `-- name: ListLifetimes :many
 SELECT d.id, (CASE WHEN l.scratch THEN 1
     ELSE coalesce(p.cleanup_after_hours, e.cleanup_after_hours) END)::integer AS hours,
@@ -180,7 +248,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 }
 
 const listLives = `-- name: ListLives :many
-SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
+SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch, known_as, successor_id, replaced_at FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
 `
 
 // What people did to the lives of these deployments.
@@ -209,6 +277,9 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 			&i.MovingSince,
 			&i.MovedTo,
 			&i.Scratch,
+			&i.KnownAs,
+			&i.SuccessorID,
+			&i.ReplacedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -218,6 +289,45 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 		return nil, err
 	}
 	return items, nil
+}
+
+const listSuccession = `-- name: ListSuccession :many
+SELECT DISTINCT (CASE WHEN l.successor_id = ANY($1::uuid[]) THEN l.deployment_id
+    ELSE l.successor_id END)::uuid AS id
+FROM deployment_lives l
+WHERE l.successor_id IS NOT NULL
+    AND (l.successor_id = ANY($1::uuid[]) OR l.deployment_id = ANY($1::uuid[]))
+`
+
+// The deployments that share hosts with these, before or after them.
+func (q *Queries) ListSuccession(ctx context.Context, ids []string) ([]string, error) {
+	rows, err := q.db.Query(ctx, listSuccession, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const movePasses = `-- name: MovePasses :exec
+UPDATE gate_passes SET deployment_id = $1 WHERE deployment_id = $2
+`
+
+// Who was let in to one is let in to the other.
+func (q *Queries) MovePasses(ctx context.Context, deploymentID *string, fromID *string) error {
+	_, err := q.db.Exec(ctx, movePasses, deploymentID, fromID)
+	return err
 }
 
 const prolongVisit = `-- name: ProlongVisit :execrows
@@ -258,6 +368,17 @@ func (q *Queries) PutHold(ctx context.Context, arg PutHoldParams) error {
 		arg.Reason,
 		arg.Until,
 	)
+	return err
+}
+
+const putKnownAs = `-- name: PutKnownAs :exec
+INSERT INTO deployment_lives (deployment_id, known_as) VALUES ($1, $2)
+ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as
+`
+
+// The name that its services are told.
+func (q *Queries) PutKnownAs(ctx context.Context, deploymentID string, knownAs string) error {
+	_, err := q.db.Exec(ctx, putKnownAs, deploymentID, knownAs)
 	return err
 }
 
@@ -314,6 +435,38 @@ ON CONFLICT (deployment_id) DO UPDATE SET scratch = true
 // It runs what nobody published.
 func (q *Queries) PutScratch(ctx context.Context, deploymentID string) error {
 	_, err := q.db.Exec(ctx, putScratch, deploymentID)
+	return err
+}
+
+const putSuccessor = `-- name: PutSuccessor :exec
+UPDATE deployment_lives SET successor_id = $1,
+    replaced_at = coalesce(replaced_at, now())
+WHERE deployment_id = $2 OR successor_id = $2
+`
+
+// A newer deployment has its hosts from now on, and those of all whose hosts it had.
+func (q *Queries) PutSuccessor(ctx context.Context, successorID *string, deploymentID string) error {
+	_, err := q.db.Exec(ctx, putSuccessor, successorID, deploymentID)
+	return err
+}
+
+const renameDeployment = `-- name: RenameDeployment :exec
+UPDATE deployments SET name = $1 WHERE id = $2
+`
+
+// It changes places with another one.
+func (q *Queries) RenameDeployment(ctx context.Context, name string, iD string) error {
+	_, err := q.db.Exec(ctx, renameDeployment, name, iD)
+	return err
+}
+
+const repointSuccessor = `-- name: RepointSuccessor :exec
+UPDATE deployment_lives SET successor_id = $1 WHERE successor_id = $2
+`
+
+// Those that a deployment replaced were replaced by the one that it is now.
+func (q *Queries) RepointSuccessor(ctx context.Context, deploymentID *string, fromID *string) error {
+	_, err := q.db.Exec(ctx, repointSuccessor, deploymentID, fromID)
 	return err
 }
 

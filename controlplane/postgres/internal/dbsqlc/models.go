@@ -319,6 +319,9 @@ type DeploymentLife struct {
 	MovingSince  *time.Time
 	MovedTo      *string
 	Scratch      bool
+	KnownAs      string
+	SuccessorID  *string
+	ReplacedAt   *time.Time
 }
 
 type DeploymentRow struct {
@@ -868,6 +871,20 @@ type Review struct {
 	EventAt      *time.Time
 	RepositoryID string
 	Outside      string
+	NextID       *string
+	Remark       string
+	HostRecord   string
+	HostCommit   string
+}
+
+type ReviewCommand struct {
+	ID       string
+	ReviewID string
+	Verb     string
+	Author   string
+	AuthorID string
+	At       time.Time
+	Answer   string
 }
 
 type ReviewEvent struct {
@@ -892,6 +909,7 @@ type ReviewRule struct {
 	CreatedAt   time.Time
 	Input       []byte
 	Filter      []byte
+	Updates     string
 }
 
 type RouteRow struct {
@@ -908,6 +926,8 @@ type RouteRow struct {
 	Environment  string
 	NodeStatus   string
 	NodeSince    time.Time
+	KnownAs      string
+	Formers      string
 }
 
 type Run struct {

@@ -10,23 +10,35 @@ import (
 	"time"
 )
 
+const answerCommand = `-- name: AnswerCommand :exec
+UPDATE review_commands SET answer = $1 WHERE id = $2
+`
+
+// It is done.
+func (q *Queries) AnswerCommand(ctx context.Context, answer string, iD string) error {
+	_, err := q.db.Exec(ctx, answerCommand, answer, iD)
+	return err
+}
+
 const claimReviews = `-- name: ClaimReviews :many
 UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
             OR r.done = r.generation AND r.want = 'present' AND r.state IN ('ready', 'failed')
                 AND r.give_up_at > now()
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
-                AND EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                AND EXISTS (SELECT FROM deployments d
+                    WHERE d.id = coalesce(r.next_id, r.deployment_id)
                     AND d.status IN ('queued', 'applying', 'ready')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -69,6 +81,10 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.EventAt,
 			&i.RepositoryID,
 			&i.Outside,
+			&i.NextID,
+			&i.Remark,
+			&i.HostRecord,
+			&i.HostCommit,
 		); err != nil {
 			return nil, err
 		}
@@ -108,7 +124,8 @@ func (q *Queries) CloseReview(ctx context.Context, arg CloseReviewParams) error 
 }
 
 const countOtherOwners = `-- name: CountOtherOwners :one
-SELECT count(*) FROM reviews WHERE deployment_id = $1 AND id <> $2
+SELECT count(*) FROM reviews
+WHERE (deployment_id = $1 OR next_id = $1) AND id <> $2
 `
 
 // How many other reviews made this deployment.
@@ -155,8 +172,29 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 	return result.RowsAffected(), nil
 }
 
+const getLastCommand = `-- name: GetLastCommand :one
+SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer <> ''
+ORDER BY at DESC, id DESC LIMIT 1
+`
+
+// What was done last.
+func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCommand, error) {
+	row := q.db.QueryRow(ctx, getLastCommand, reviewID)
+	var i ReviewCommand
+	err := row.Scan(
+		&i.ID,
+		&i.ReviewID,
+		&i.Verb,
+		&i.Author,
+		&i.AuthorID,
+		&i.At,
+		&i.Answer,
+	)
+	return i, err
+}
+
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -190,12 +228,16 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.EventAt,
 		&i.RepositoryID,
 		&i.Outside,
+		&i.NextID,
+		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -230,12 +272,16 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.EventAt,
 		&i.RepositoryID,
 		&i.Outside,
+		&i.NextID,
+		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -270,12 +316,16 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.EventAt,
 		&i.RepositoryID,
 		&i.Outside,
+		&i.NextID,
+		&i.Remark,
+		&i.HostRecord,
+		&i.HostCommit,
 	)
 	return i, err
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -298,12 +348,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.CreatedAt,
 		&i.Input,
 		&i.Filter,
+		&i.Updates,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -326,6 +377,7 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.CreatedAt,
 		&i.Input,
 		&i.Filter,
+		&i.Updates,
 	)
 	return i, err
 }
@@ -380,6 +432,35 @@ func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReview
 	return err
 }
 
+const insertReviewCommand = `-- name: InsertReviewCommand :execrows
+INSERT INTO review_commands (id, review_id, verb, author, author_id)
+SELECT $1, r.id, $2, $3, $4 FROM reviews r WHERE r.id = $5
+    AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10
+`
+
+type InsertReviewCommandParams struct {
+	ID       string
+	Verb     string
+	Author   string
+	AuthorID string
+	ReviewID string
+}
+
+// What somebody wrote below a pull request; nothing while too many of it wait.
+func (q *Queries) InsertReviewCommand(ctx context.Context, arg InsertReviewCommandParams) (int64, error) {
+	result, err := q.db.Exec(ctx, insertReviewCommand,
+		arg.ID,
+		arg.Verb,
+		arg.Author,
+		arg.AuthorID,
+		arg.ReviewID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const insertReviewEvent = `-- name: InsertReviewEvent :execrows
 INSERT INTO review_events (rule_id, id) VALUES ($1, $2)
 ON CONFLICT (rule_id, id) DO UPDATE SET at = now()
@@ -396,13 +477,20 @@ func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD strin
 }
 
 const listPullRequests = `-- name: ListPullRequests :many
-SELECT DISTINCT ON (deployment_id) deployment_id, repository, number, title, link
-FROM reviews WHERE deployment_id = ANY($1::uuid[]) AND number > 0
-ORDER BY deployment_id, changed_at DESC
+SELECT DISTINCT ON (x.deployment_id) x.deployment_id::uuid AS deployment_id, r.repository,
+    r.number, r.title, r.link
+FROM (
+    SELECT a.deployment_id, a.id FROM reviews a WHERE a.deployment_id = ANY($1::uuid[])
+    UNION ALL SELECT b.next_id, b.id FROM reviews b WHERE b.next_id = ANY($1::uuid[])
+    UNION ALL SELECT l.deployment_id, c.id FROM deployment_lives l
+        JOIN reviews c ON c.deployment_id = l.successor_id WHERE l.deployment_id = ANY($1::uuid[])
+) x JOIN reviews r ON r.id = x.id
+WHERE r.number > 0
+ORDER BY x.deployment_id, r.changed_at DESC
 `
 
 type ListPullRequestsRow struct {
-	DeploymentID *string
+	DeploymentID string
 	Repository   string
 	Number       int32
 	Title        string
@@ -437,7 +525,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -466,6 +554,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.CreatedAt,
 			&i.Input,
 			&i.Filter,
+			&i.Updates,
 		); err != nil {
 			return nil, err
 		}
@@ -478,7 +567,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -518,6 +607,43 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.EventAt,
 			&i.RepositoryID,
 			&i.Outside,
+			&i.NextID,
+			&i.Remark,
+			&i.HostRecord,
+			&i.HostCommit,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWaitingCommands = `-- name: ListWaitingCommands :many
+SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer = '' ORDER BY at, id
+`
+
+// What was not done yet, the oldest first.
+func (q *Queries) ListWaitingCommands(ctx context.Context, reviewID string) ([]ReviewCommand, error) {
+	rows, err := q.db.Query(ctx, listWaitingCommands, reviewID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReviewCommand{}
+	for rows.Next() {
+		var i ReviewCommand
+		if err := rows.Scan(
+			&i.ID,
+			&i.ReviewID,
+			&i.Verb,
+			&i.Author,
+			&i.AuthorID,
+			&i.At,
+			&i.Answer,
 		); err != nil {
 			return nil, err
 		}
@@ -588,13 +714,14 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter)
+    wait_minutes, api_url, active, created_by, input, filter, updates)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14)
+    $9, $10, $11, $12, $13, $14, $15)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
-    active = excluded.active, input = excluded.input, filter = excluded.filter
+    active = excluded.active, input = excluded.input, filter = excluded.filter,
+    updates = excluded.updates
 `
 
 type PutReviewRuleParams struct {
@@ -612,6 +739,7 @@ type PutReviewRuleParams struct {
 	CreatedBy   string
 	Input       []byte
 	Filter      []byte
+	Updates     string
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -631,19 +759,22 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.CreatedBy,
 		arg.Input,
 		arg.Filter,
+		arg.Updates,
 	)
 	return err
 }
 
 const releaseReview = `-- name: ReleaseReview :exec
 UPDATE reviews SET claimed_until = NULL, due_at = now(),
-    comment_id = $1, deployment_id = coalesce(deployment_id, $2)
-WHERE id = $3 AND generation <> $4
+    comment_id = $1, deployment_id = coalesce(deployment_id, $2),
+    next_id = coalesce(next_id, $3)
+WHERE id = $4 AND generation <> $5
 `
 
 type ReleaseReviewParams struct {
 	CommentID    string
 	DeploymentID *string
+	NextID       *string
 	ID           string
 	Generation   int64
 }
@@ -653,18 +784,32 @@ func (q *Queries) ReleaseReview(ctx context.Context, arg ReleaseReviewParams) er
 	_, err := q.db.Exec(ctx, releaseReview,
 		arg.CommentID,
 		arg.DeploymentID,
+		arg.NextID,
 		arg.ID,
 		arg.Generation,
 	)
 	return err
 }
 
+const restartReview = `-- name: RestartReview :exec
+UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', due_at = now(),
+    give_up_at = $1, changed_at = now()
+WHERE id = $2 AND generation = $3
+`
+
+// What is wanted is made again, as after an event.
+func (q *Queries) RestartReview(ctx context.Context, giveUpAt time.Time, iD string, generation int64) error {
+	_, err := q.db.Exec(ctx, restartReview, giveUpAt, iD, generation)
+	return err
+}
+
 const saveReview = `-- name: SaveReview :exec
 UPDATE reviews SET state = $1, detail = $2, done = $3, told = $4,
-    comment_id = $5, deployment_id = $6, due_at = $7,
-    claimed_until = NULL,
+    comment_id = $5, deployment_id = $6, next_id = $7,
+    remark = $8, host_record = $9, host_commit = $10,
+    due_at = $11, claimed_until = NULL,
     changed_at = CASE WHEN state <> $1 OR detail <> $2 THEN now() ELSE changed_at END
-WHERE id = $8 AND generation = $9
+WHERE id = $12 AND generation = $13
 `
 
 type SaveReviewParams struct {
@@ -674,6 +819,10 @@ type SaveReviewParams struct {
 	Told         int64
 	CommentID    string
 	DeploymentID *string
+	NextID       *string
+	Remark       string
+	HostRecord   string
+	HostCommit   string
 	DueAt        time.Time
 	ID           string
 	Generation   int64
@@ -688,6 +837,10 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.Told,
 		arg.CommentID,
 		arg.DeploymentID,
+		arg.NextID,
+		arg.Remark,
+		arg.HostRecord,
+		arg.HostCommit,
 		arg.DueAt,
 		arg.ID,
 		arg.Generation,
@@ -702,5 +855,15 @@ UPDATE reviews SET event_at = greatest(event_at, $1) WHERE id = $2
 // An event that changed nothing still says how new what we know is.
 func (q *Queries) TouchReview(ctx context.Context, eventAt *time.Time, iD string) error {
 	_, err := q.db.Exec(ctx, touchReview, eventAt, iD)
+	return err
+}
+
+const wakeReview = `-- name: WakeReview :exec
+UPDATE reviews SET due_at = now() WHERE id = $1
+`
+
+// It is looked at next.
+func (q *Queries) WakeReview(ctx context.Context, id string) error {
+	_, err := q.db.Exec(ctx, wakeReview, id)
 	return err
 }

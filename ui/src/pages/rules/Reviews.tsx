@@ -67,11 +67,11 @@ function Row({ one }: { one: Review }) {
           </>
         ) : null}
       </span>
-      {one.detail ? (
-        <span className="s">
-          <BidiSafe text={one.detail} />
+      {[one.detail, one.remark].filter(Boolean).map((text) => (
+        <span key={text} className="s">
+          <BidiSafe text={text ?? ""} />
         </span>
-      ) : null}
+      ))}
     </div>
   );
 }

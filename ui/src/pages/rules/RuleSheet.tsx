@@ -25,7 +25,10 @@ type Props = {
   close: () => void;
 };
 
-const sources = Object.entries(t.sources).map(([value, label]) => ({ value, label }));
+const toOptions = (words: Record<string, string>) =>
+  Object.entries(words).map(([value, label]) => ({ value, label }));
+const sources = toOptions(t.sources);
+const updateWays = toOptions(t.updateWays);
 
 /** Adds or changes one rule. */
 export function RuleSheet({ opened, taken, made, close }: Props) {
@@ -165,6 +168,13 @@ function Deploys({ form }: { form: Form<Values> }) {
         />
       </div>
       <TextField form={form} name="wait_minutes" type="number" label={t.wait} hint={t.waitHint} />
+      <SelectField
+        form={form}
+        name="updates"
+        label={t.updates}
+        options={updateWays}
+        hint={t.updatesHint}
+      />
     </>
   );
 }

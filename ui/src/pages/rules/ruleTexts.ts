@@ -24,10 +24,10 @@ export const ruleTexts = {
   } satisfies Record<Schemas["RuleSource"], string>,
   setUp: {
     github:
-      "On GitHub: add a webhook with content type application/json, this secret and the event Pull requests.",
-    gitlab: "On GitLab: add a webhook with this secret token and the trigger Merge request events.",
+      "On GitHub: add a webhook with content type application/json, this secret and the events Pull requests and Issue comments.",
+    gitlab: "On GitLab: add a webhook with this secret token and the triggers Merge request events and Comments.",
     gitea:
-      "On Gitea: add a webhook of type Gitea with this secret and the events Pull request and Pull request synchronized.",
+      "On Gitea: add a webhook of type Gitea with this secret and the events Pull request, Pull request synchronized and Pull request comment.",
     generic: "The program signs what it posts with this secret, as our own webhooks are signed.",
     registry:
       "In the registry: configure notifications with the header Authorization: Bearer and this secret.",
@@ -72,6 +72,13 @@ export const ruleTexts = {
   wait: "Minutes to wait for the image",
   waitHint: "How long to wait until the registry has an image with the tag. Empty is 30.",
   waitWrong: "Between 1 and 1440.",
+  updates: "When a newer build comes",
+  updateWays: {
+    aside: "Prepare it beside, then switch",
+    replace: "Remove what runs, then create",
+  } satisfies Record<Schemas["RuleUpdates"], string>,
+  updatesHint:
+    "Beside: URLs keep working, and what ran before answers at was--… for 30 minutes. Without room for two it is replaced.",
   apiUrl: "API of the code host",
   apiUrlHint: "For comments and statuses. GitHub and GitLab have a default.",
   apiMoved: "The address changed: the stored token is deleted unless you type one.",

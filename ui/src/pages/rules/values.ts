@@ -22,6 +22,7 @@ export const initialValues = (stored?: Rule) => ({
   /** It has no field here; what is stored for the project stays. */
   input: stored && { project: stored.project, values: stored.input },
   wait_minutes: stored ? String(stored.wait_minutes) : "",
+  updates: stored?.updates ?? ("aside" as Schemas["RuleUpdates"]),
   api_url: stored?.api_url ?? "",
   secret: "",
   token: "",
@@ -41,6 +42,7 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   tag: values.tag.trim(),
   input: values.input?.project === values.project ? values.input.values : undefined,
   wait_minutes: toNumber(values.wait_minutes),
+  updates: values.updates,
   api_url: emptyToUndefined(values.api_url),
   secret: values.secret || undefined,
   token: values.forget ? "" : values.token || undefined,
