@@ -652,6 +652,30 @@ func (e Level) Valid() bool {
 	}
 }
 
+// Defines values for LogLevelName.
+const (
+	LogLevelNameDebug LogLevelName = "debug"
+	LogLevelNameError LogLevelName = "error"
+	LogLevelNameInfo  LogLevelName = "info"
+	LogLevelNameWarn  LogLevelName = "warn"
+)
+
+// Valid indicates whether the value is a known member of the LogLevelName enum.
+func (e LogLevelName) Valid() bool {
+	switch e {
+	case LogLevelNameDebug:
+		return true
+	case LogLevelNameError:
+		return true
+	case LogLevelNameInfo:
+		return true
+	case LogLevelNameWarn:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MetricsResolution.
 const (
 	MetricsResolutionHour   MetricsResolution = "hour"
@@ -1120,6 +1144,24 @@ func (e RuleSource) Valid() bool {
 	case RuleSourceGitlab:
 		return true
 	case RuleSourceRegistry:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RuleUpdates.
+const (
+	RuleUpdatesAside   RuleUpdates = "aside"
+	RuleUpdatesReplace RuleUpdates = "replace"
+)
+
+// Valid indicates whether the value is a known member of the RuleUpdates enum.
+func (e RuleUpdates) Valid() bool {
+	switch e {
+	case RuleUpdatesAside:
+		return true
+	case RuleUpdatesReplace:
 		return true
 	default:
 		return false
@@ -3135,6 +3177,49 @@ type LinkCreated struct {
 	Url string `json:"url"`
 }
 
+// LogLevel defines model for LogLevel.
+type LogLevel struct {
+	// Component The part of the product that it is about.
+	Component string       `json:"component"`
+	Level     LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// SetAt When it was set.
+	SetAt time.Time `json:"set_at"`
+
+	// SetBy Who set it.
+	SetBy string `json:"set_by"`
+
+	// Until When it ends.
+	Until time.Time `json:"until"`
+}
+
+// LogLevelList defines model for LogLevelList.
+type LogLevelList struct {
+	// AgentComponents The components of agents.
+	AgentComponents []string `json:"agent_components"`
+
+	// Components The components of control planes and ingresses.
+	Components []string   `json:"components"`
+	Items      []LogLevel `json:"items"`
+}
+
+// LogLevelName defines model for LogLevelName.
+type LogLevelName string
+
+// LogLevelPut defines model for LogLevelPut.
+type LogLevelPut struct {
+	Level LogLevelName `json:"level"`
+
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `json:"node,omitempty"`
+
+	// Until When it ends, within 7 days.
+	Until time.Time `json:"until"`
+}
+
 // LogLine defines model for LogLine.
 type LogLine struct {
 	At time.Time `json:"at"`
@@ -4482,9 +4567,15 @@ type Review struct {
 	Detail       *string   `json:"detail,omitempty"`
 
 	// Key Repository and number.
-	Key    string      `json:"key"`
-	Link   *string     `json:"link,omitempty"`
-	Number *int        `json:"number,omitempty"`
+	Key  string  `json:"key"`
+	Link *string `json:"link,omitempty"`
+
+	// NextDeploymentId The update that is prepared beside the deployment that runs.
+	NextDeploymentId *string `json:"next_deployment_id,omitempty"`
+	Number           *int    `json:"number,omitempty"`
+
+	// Remark What people should know of the last update, such as why it replaced the deployment that ran.
+	Remark *string     `json:"remark,omitempty"`
 	State  ReviewState `json:"state"`
 	Tag    string      `json:"tag"`
 	Title  *string     `json:"title,omitempty"`
@@ -4523,13 +4614,16 @@ type Rule struct {
 	Filter *RuleFilter `json:"filter,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
-	Input       *Input     `json:"input,omitempty"`
-	Name        string     `json:"name"`
-	Project     string     `json:"project"`
-	Repository  *string    `json:"repository,omitempty"`
-	Source      RuleSource `json:"source"`
-	Tag         string     `json:"tag"`
-	WaitMinutes int        `json:"wait_minutes"`
+	Input      *Input     `json:"input,omitempty"`
+	Name       string     `json:"name"`
+	Project    string     `json:"project"`
+	Repository *string    `json:"repository,omitempty"`
+	Source     RuleSource `json:"source"`
+	Tag        string     `json:"tag"`
+
+	// Updates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+	Updates     *RuleUpdates `json:"updates,omitempty"`
+	WaitMinutes int          `json:"wait_minutes"`
 }
 
 // RuleFilter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
@@ -4588,6 +4682,9 @@ type RulePut struct {
 	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
 	Token *string `json:"token,omitempty"`
 
+	// Updates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+	Updates *RuleUpdates `json:"updates,omitempty"`
+
 	// WaitMinutes How long the registry may take to have the tag; 30 unless given.
 	WaitMinutes *int `json:"wait_minutes,omitempty"`
 }
@@ -4605,6 +4702,9 @@ type RuleSaved struct {
 
 // RuleSource defines model for RuleSource.
 type RuleSource string
+
+// RuleUpdates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
+type RuleUpdates string
 
 // RuleView defines model for RuleView.
 type RuleView struct {
@@ -5636,6 +5736,9 @@ type WebhookSaved struct {
 	Webhook Webhook `json:"webhook"`
 }
 
+// InComponent defines model for InComponent.
+type InComponent = string
+
 // InCursor defines model for InCursor.
 type InCursor = string
 
@@ -5963,6 +6066,12 @@ type RotateKeysParams struct {
 // RotateKeysParamsTo defines parameters for RotateKeys.
 type RotateKeysParamsTo string
 
+// EndLogLevelParams defines parameters for EndLogLevel.
+type EndLogLevelParams struct {
+	// Node The node whose agent it is about; without it, control planes and ingresses.
+	Node *string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ExplainAccessParams defines parameters for ExplainAccess.
 type ExplainAccessParams struct {
 	// Object project/NAME, environment/NAME or deployment/ID.
@@ -6168,6 +6277,12 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// CreateSupportArchiveParams defines parameters for CreateSupportArchive.
+type CreateSupportArchiveParams struct {
+	// Node Nodes whose agents are asked, instead of the first twenty that are online.
+	Node *[]string `form:"node,omitempty" json:"node,omitempty"`
+}
+
 // ListTeamsParams defines parameters for ListTeams.
 type ListTeamsParams struct {
 	// Cursor `next_cursor` of the page before.
@@ -6322,6 +6437,9 @@ type CreateInvitationJSONRequestBody = InvitationCreate
 
 // AcceptInvitationJSONRequestBody defines body for AcceptInvitation for application/json ContentType.
 type AcceptInvitationJSONRequestBody = InvitationAccept
+
+// SetLogLevelJSONRequestBody defines body for SetLogLevel for application/json ContentType.
+type SetLogLevelJSONRequestBody = LogLevelPut
 
 // CreateAccessRequestJSONRequestBody defines body for CreateAccessRequest for application/json ContentType.
 type CreateAccessRequestJSONRequestBody = AccessRequestCreate
@@ -6715,6 +6833,15 @@ type ServerInterface interface {
 	// RotateKeys Seal values anew under the first key
 	// (POST /api/v1/keys/rotate)
 	RotateKeys(w http.ResponseWriter, r *http.Request, params RotateKeysParams)
+	// ListLogLevels Levels of logs that differ from the settings now
+	// (GET /api/v1/log-levels)
+	ListLogLevels(w http.ResponseWriter, r *http.Request)
+	// EndLogLevel Have a component log as the settings say
+	// (DELETE /api/v1/log-levels/{component})
+	EndLogLevel(w http.ResponseWriter, r *http.Request, component InComponent, params EndLogLevelParams)
+	// SetLogLevel Have a component log more, or less, for a while
+	// (PUT /api/v1/log-levels/{component})
+	SetLogLevel(w http.ResponseWriter, r *http.Request, component InComponent)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(w http.ResponseWriter, r *http.Request)
@@ -7054,6 +7181,9 @@ type ServerInterface interface {
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
+	// CreateSupportArchive All that the processes know of themselves, in one archive for support
+	// (POST /api/v1/support)
+	CreateSupportArchive(w http.ResponseWriter, r *http.Request, params CreateSupportArchiveParams)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams)
@@ -10333,6 +10463,88 @@ func (siw *ServerInterfaceWrapper) RotateKeys(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.RotateKeys(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListLogLevels operation middleware
+func (siw *ServerInterfaceWrapper) ListLogLevels(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListLogLevels(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// EndLogLevel operation middleware
+func (siw *ServerInterfaceWrapper) EndLogLevel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params EndLogLevelParams
+
+	// ------------- Optional query parameter "node" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node", r.URL.Query(), &params.Node, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.EndLogLevel(w, r, component, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SetLogLevel operation middleware
+func (siw *ServerInterfaceWrapper) SetLogLevel(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "component" -------------
+	var component InComponent
+
+	err = runtime.BindStyledParameterWithOptions("simple", "component", r.PathValue("component"), &component, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "component", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SetLogLevel(w, r, component)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -13721,6 +13933,39 @@ func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// CreateSupportArchive operation middleware
+func (siw *ServerInterfaceWrapper) CreateSupportArchive(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateSupportArchiveParams
+
+	// ------------- Optional query parameter "node" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "node", r.URL.Query(), &params.Node, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "node"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "node", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateSupportArchive(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListTeams operation middleware
 func (siw *ServerInterfaceWrapper) ListTeams(w http.ResponseWriter, r *http.Request) {
 
@@ -15137,6 +15382,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/alerts/{id}/acknowledge", wrapper.AcknowledgeAlert)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.EndAlertSilence)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/alerts/{id}/silence", wrapper.SilenceAlert)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/support", wrapper.CreateSupportArchive)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/log-levels", wrapper.ListLogLevels)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/log-levels/{component}", wrapper.EndLogLevel)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/log-levels/{component}", wrapper.SetLogLevel)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.GetNotifications)
 	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/me/notifications", wrapper.PutNotifications)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/rules", wrapper.ListRules)
@@ -19314,6 +19563,139 @@ type RotateKeysdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response RotateKeysdefaultApplicationProblemPlusJSONResponse) VisitRotateKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLogLevelsRequestObject struct {
+}
+
+type ListLogLevelsResponseObject interface {
+	VisitListLogLevelsResponse(w http.ResponseWriter) error
+}
+
+type ListLogLevels200JSONResponse LogLevelList
+
+func (response ListLogLevels200JSONResponse) VisitListLogLevelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListLogLevelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListLogLevelsdefaultApplicationProblemPlusJSONResponse) VisitListLogLevelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type EndLogLevelRequestObject struct {
+	Component InComponent `json:"component"`
+	Params    EndLogLevelParams
+}
+
+type EndLogLevelResponseObject interface {
+	VisitEndLogLevelResponse(w http.ResponseWriter) error
+}
+
+type EndLogLevel204Response struct {
+}
+
+func (response EndLogLevel204Response) VisitEndLogLevelResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type EndLogLeveldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response EndLogLeveldefaultApplicationProblemPlusJSONResponse) VisitEndLogLevelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLogLevelRequestObject struct {
+	Component InComponent `json:"component"`
+	Body      *SetLogLevelJSONRequestBody
+}
+
+type SetLogLevelResponseObject interface {
+	VisitSetLogLevelResponse(w http.ResponseWriter) error
+}
+
+type SetLogLevel200JSONResponse LogLevel
+
+func (response SetLogLevel200JSONResponse) VisitSetLogLevelResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetLogLeveldefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SetLogLeveldefaultApplicationProblemPlusJSONResponse) VisitSetLogLevelResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -24533,6 +24915,66 @@ func (response ReadSSHHostKeydefaultApplicationProblemPlusJSONResponse) VisitRea
 	return err
 }
 
+type CreateSupportArchiveRequestObject struct {
+	Params CreateSupportArchiveParams
+}
+
+type CreateSupportArchiveResponseObject interface {
+	VisitCreateSupportArchiveResponse(w http.ResponseWriter) error
+}
+
+type CreateSupportArchive200ResponseHeaders struct {
+	ContentDisposition *string
+}
+
+type CreateSupportArchive200ApplicationgzipResponse struct {
+	Body          io.Reader
+	Headers       CreateSupportArchive200ResponseHeaders
+	ContentLength int64
+}
+
+func (response CreateSupportArchive200ApplicationgzipResponse) VisitCreateSupportArchiveResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/gzip")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	if response.Headers.ContentDisposition != nil {
+		w.Header().Set("Content-Disposition", fmt.Sprint(*response.Headers.ContentDisposition))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type CreateSupportArchivedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response CreateSupportArchivedefaultApplicationProblemPlusJSONResponse) VisitCreateSupportArchiveResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListTeamsRequestObject struct {
 	Params ListTeamsParams
 }
@@ -26331,6 +26773,15 @@ type StrictServerInterface interface {
 	// RotateKeys Seal values anew under the first key
 	// (POST /api/v1/keys/rotate)
 	RotateKeys(ctx context.Context, request RotateKeysRequestObject) (RotateKeysResponseObject, error)
+	// ListLogLevels Levels of logs that differ from the settings now
+	// (GET /api/v1/log-levels)
+	ListLogLevels(ctx context.Context, request ListLogLevelsRequestObject) (ListLogLevelsResponseObject, error)
+	// EndLogLevel Have a component log as the settings say
+	// (DELETE /api/v1/log-levels/{component})
+	EndLogLevel(ctx context.Context, request EndLogLevelRequestObject) (EndLogLevelResponseObject, error)
+	// SetLogLevel Have a component log more, or less, for a while
+	// (PUT /api/v1/log-levels/{component})
+	SetLogLevel(ctx context.Context, request SetLogLevelRequestObject) (SetLogLevelResponseObject, error)
 	// GetMe Who is signed in, and what they may do
 	// (GET /api/v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
@@ -26670,6 +27121,9 @@ type StrictServerInterface interface {
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
+	// CreateSupportArchive All that the processes know of themselves, in one archive for support
+	// (POST /api/v1/support)
+	CreateSupportArchive(ctx context.Context, request CreateSupportArchiveRequestObject) (CreateSupportArchiveResponseObject, error)
 	// ListTeams All teams the caller may see
 	// (GET /api/v1/teams)
 	ListTeams(ctx context.Context, request ListTeamsRequestObject) (ListTeamsResponseObject, error)
@@ -29217,6 +29671,90 @@ func (sh *strictHandler) RotateKeys(w http.ResponseWriter, r *http.Request, para
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(RotateKeysResponseObject); ok {
 		if err := validResponse.VisitRotateKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListLogLevels operation middleware
+func (sh *strictHandler) ListLogLevels(w http.ResponseWriter, r *http.Request) {
+	var request ListLogLevelsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListLogLevels(ctx, request.(ListLogLevelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListLogLevels")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListLogLevelsResponseObject); ok {
+		if err := validResponse.VisitListLogLevelsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// EndLogLevel operation middleware
+func (sh *strictHandler) EndLogLevel(w http.ResponseWriter, r *http.Request, component InComponent, params EndLogLevelParams) {
+	var request EndLogLevelRequestObject
+
+	request.Component = component
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.EndLogLevel(ctx, request.(EndLogLevelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "EndLogLevel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(EndLogLevelResponseObject); ok {
+		if err := validResponse.VisitEndLogLevelResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetLogLevel operation middleware
+func (sh *strictHandler) SetLogLevel(w http.ResponseWriter, r *http.Request, component InComponent) {
+	var request SetLogLevelRequestObject
+
+	request.Component = component
+
+	var body SetLogLevelJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SetLogLevel(ctx, request.(SetLogLevelRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetLogLevel")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SetLogLevelResponseObject); ok {
+		if err := validResponse.VisitSetLogLevelResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -32385,6 +32923,32 @@ func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) 
 	}
 }
 
+// CreateSupportArchive operation middleware
+func (sh *strictHandler) CreateSupportArchive(w http.ResponseWriter, r *http.Request, params CreateSupportArchiveParams) {
+	var request CreateSupportArchiveRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateSupportArchive(ctx, request.(CreateSupportArchiveRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateSupportArchive")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateSupportArchiveResponseObject); ok {
+		if err := validResponse.VisitCreateSupportArchiveResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListTeams operation middleware
 func (sh *strictHandler) ListTeams(w http.ResponseWriter, r *http.Request, params ListTeamsParams) {
 	var request ListTeamsRequestObject
@@ -33297,872 +33861,888 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P3rktw2ti+Ivwr+eTrC7T6sUlWpJNtVceIf1bJsq63bUcn2nun2yUKSyEx2MgE2AFYq21sR82keYB5i",
-	"Huw8yQTWAkiQCfCSKvXeO8L7w265kgRxXViX3/qt32ap2JaCM67V7Oq3WUkl3TLNJPzXC/6skkpI8++M",
-	"qVTmpc4Fn13N7jj7oOcp/HpHxJLoNSMlXTGyYEsh2eksmeXmwX9UTO5nyYzTLZtdzfCNWTJT6ZptqWl4",
-	"Sz+8ZHyl17OrJ2dnyUzvS/Ok0jLnq9nHj8nsBX+RmSehwZLqddNens2SmWT/qHLJstmVlhXz2/6DZMvZ",
-	"1ey/PWpG+Qh/VY9eZK7x5Suq0/XhIN+vGXn+nq7M+HZrqsmOKiIZzerRrRnNmGy682J5gm35nWAf6LYs",
-	"zM9/m331t9ksMWPQTJoG/tffZn89O/nm19/Ok/OvP/5t9odZeAJeUqWf3zOuvZnoftw8cwIPnbz4NjbF",
-	"57Epfplvc1233Vm2An70m8zYklaFtg1u6Yd8W23tCm5zjv91Xn8q55qtmLTfeg2tBhcU/ufYJYV27Seq",
-	"7YLJ8Jqa2d+W+gtFODxVL2enK9hEX2fqcZ+fwf+NGPsbnrJwtxTdMrJhe7KlG6YIF3qd8xXRuzxlZJeb",
-	"/yKUZHR/BacNHjddY0qTXBHK1Y5JlhGqSI57Fc9iQoQkki0rxTJoh1yefUN2ayYZNIQvErUWO4X7PFfw",
-	"X5wInsJRbrZwWgjOTsTyRK1FeXIePQgZ25ZCM57uT35k+9huvLBTVu/O8N58S5WK7JfS/PTJIuBdxcNr",
-	"Iis+tE1kxfv3yNCOuGWpZLrnTCh44OhReu3bD2pWxj5lfvrk4/dSrPpmlOzWQjFivqUIlQxk6jXsxYJq",
-	"2M5LUrClJqLSsZsEp330NL8Uq1tGZUjMv+HFnhQ5ZwpPh17nimj2QSck56QqSybNCSqEOSUpVdHLTeEH",
-	"+vb64e42HcuDMuG1FQCiyJgkek05dC36dWjF//hSyC3Vs6tZRjU70TlI1nAPRCVDXbhl8j5PmTLjx+Va",
-	"7M065dIIqmtCi8Jd/mZdRyybwi/53cw126rOZF0ezhXcMi/w2SfNz1RKunfj+InrvIjPJGe7MTNZQStH",
-	"zOQrpmWequ+k2B524oaTtaikFcrkTos7UvGCKUVW+T3jsd4sTWvHd+a9CM3HbtSntfiED/+SZzqiVC3N",
-	"YdNmIbS97CjIALooGEkrec9GdU8yJYoK2h0romzf3jVvmh7/pOiKhVcNuyuVNhfvNXbZ7vit4Hp90NHm",
-	"qrw4u3h6cn5+cnY+dmX7ev6t3eXQ19CitnqKHc1BiyBbRrm+JlpshZSBpe92+SLe5c6OGO7wR3OZqFJw",
-	"xeCMv5ViUTCY6FRwzTjonLQsizylZiSPSnziv/9dCd5Sn80bGXSCruai0irP2Nyp0sksY5qaw29+dvdI",
-	"JpidAqOVWyMFXiCSFYwq9uhPs2S2zFmRza5m90yqXHB1SsscbsEty/azq9mztTAXFiUajQFQv1A0fqFI",
-	"kSsQd1YXm+emqbPzb76h54uLE6MWnnxl/t/X5v+def9nplJTXSkj74xEyzWswp9pRt5hY80BowtR6atF",
-	"QfnGyMJxa+BmG9ahvV3eoUIIyuGS5gUzlhSqcbBQ75iW+5ObpQ5p0fBnshY7sqV8TxRLBc/UoVq6pXuy",
-	"E3JzSm6ZtrrnxTeE8ow8OXt82tpLgUv7307sNJyg2dPuxA9ihzqDWEGLoMtWWa5Jau4luJTw9eCHaokF",
-	"k2NnzPx+k6ZMqecfyoLmnMGHSylKJnWOe5iqzWFvflkLklIOp4rkeP+5i+3gJmvfXclswVJaKRZqlWpo",
-	"0uj0CRHcbDxzbFJGGE3X0z5TsHtWDO0ZHP5LeNRcurlSprlw15ZVURAKb5CdqIqMaLoBBemgM2Lxd5bq",
-	"0AL4+uZf3XOut83kJDDxv9ZN2wc/JjO/y0ZicKMH/nXGBUdbkpq9bbrqvd10DN92B+5wtfXYuy+Z5Vlw",
-	"HbjQsbXVa7YnnLHM2GxLIQemrt1CKYX54dHrm1fPE8L4fS4F3zLu/kKzbc5Nq3gYRIG2YCoZ1Qz+bk6v",
-	"bcX84jUR7EilQtLAbH2qNir4yo5yzbIeizfnRkRkobc7OwOcPdCFpNkltv3ErFN8b9jVfQYjh1XNstz0",
-	"hBZvvdVe0kKxpLMB3OoNOKr8Zeqq/Z7D54+wKP+Oa/Dvf7ST/+/ezP97xspC7M0/v3z0V3ryz7OTb05+",
-	"/e9f/mFwgmwHBqfhZR7a6LUcqf8xLCbcqfkY0MdbSwdNhjum8/tc7z/t4C32wYO3yXnmSwScdfQZapnD",
-	"v9gHzXgG/7zPVY4/b8U9ywLSojMsanYgfAS60De+h5lzO1cB2S6rIihjGDeShZnrebEnuVasWJoz518l",
-	"w0cPWk/6lrFgMiQ80w0Xu4JlK5bNpyxo68XI6qaUz9M15avwwPWaoeAz6gCToIx4zYLOoPIC7tLcl3cL",
-	"IQpGOXxCcJQTAdu4SteEKnLHRcZOxXJZ5JzdXTee8D+9WRglkS7yItf7P4GeCDrS1tjNQWHZnPwxrqtk",
-	"Bht3Pv2GGm65yPkmLLRhbFYJ/ukFGhroO8S5rlT4/uegvAeW0anZ4ftRkEwE21PsnkkrONz53lHJzc/J",
-	"LJW5zlMavvHtqs8lo9bIiD0S3Xv175VzOYybf6Wp1BPXTFWR+x9mqGSiLHCTW+8tuoMX1gsTaG67pTI2",
-	"4bkiOyn4auR13BwQb0WaLjdfq9fZ7q3WVLTOclS8PIgIBTn1CdeVef8WF/9tpSeqEs2GG1QmqrAryxfo",
-	"ZolG+mT8wWHLwcGVpRT3tPgO7eFJQ0vXIk87KzJokNRRpAOfLMoXMMy/UMS8dwpiiS5Qxz8UL9Z/HhAv",
-	"bui/BQQ8/qWRIPa9pIn+uIcTO8RhrcDGsOChg2lOZh9OVuLE/rHMS2bujdP21HsPneTbUtirlZrtMlvl",
-	"el0tTlOxfcSrohClqv/XNQddck06d3/vYkYc9TTXisCGIZSUTCrBbbxInRLzlKh0WWl049crphL7UFJH",
-	"peaLPVy49X9TEE7tPYQvjz/LrTkLbK9Sim0Z2F2v6J6sRZERyZZMmqOsErKoNDEWo7lyKMGYS1B+akax",
-	"b4dWEKgYMMJT8kuu14SzHNUQ8w7hQhJjvygro3drYUQmWVPVsqS1gLlstIFrNOUUocWO7pX5zjTL3wgG",
-	"Uem59dS0IrhfP71sxXAvnnxzMRjLRENs0nHvnBK7OFMPyC1GqB7ifFRZrp9zLUO2R+qUPut+VNDlSju/",
-	"X1CvoKlGsMThLxOu+1SyjHGd0yJiNTOlcsGNvX7z9gXRYoNXwo4qkpkNvMv1OrHaPimrRZGnxMgkz9cL",
-	"w8E3N9n28YfdN/8oaXBMzq164AIkqchYQijotUYhNJ9Q4GAANYQSvM8zkrFlzkH0QB+NGMgVOrPgxEMb",
-	"3LSlyF1qhG1VEmpdjJVUV+Tya/K//+//h1xc3qET8Z4WFVPm+b/cvnl9TTgco95Tu4y692mWSXPqwHG4",
-	"ZcQ8eRrXndsNvDBTXNAU/BjgjbTe4B7vgL8GdjsRWubB6fedysHLTdn7s1dQmp3+Dh8FzfkfIwaSrmnO",
-	"E5hvUWmyomVb4ci5fno5CwZbD7REUPHwdCTubHk+HDuKoEpiuv4gil9z2gPy0YMzDXsoe7RDb6IPMVMW",
-	"g3EHp4ALbcxAsWOZOTLmP+9pkWcJuUN3/B1ZSIG+VKeciA1MFrRilgLd9kGfpunIz0zmSxtWOZw+xrW0",
-	"/zz0q4Nb31zUJF2zdMOyUUufzJY5z3K+CrR6o8lWKCMW1hXPJLZYr1y7a2UTJAqYff9oidKR29C8ltQN",
-	"h9auuyXWjEbclpztbFBhxIyYZuZxaxrbImYx9hBL4huAHazZh7AU2YT12F2uOVOqdz2NBa6IMcOMaos+",
-	"IWvIw2FHWx5XXWxLahdpYGZhU7rNZKfNH7a3KcJHRq/NbZdSLeSf2SrnU92zVvE/sJMkQzUrIcq6asq1",
-	"4HCguoC4IQjSgXY/ZiRV4NCNdb/8IxR0I//zHVy6tUefliVcmqAsUk3JT+9emhWl5O3r70m+pSsWcZ0A",
-	"oOjwDuBkQRV7fJGACrovmRFNWpCSKh1uqpJ5PLJRd1jR/Vj/fg12Mi3DRITm+s803VRlzGccNZk7cmzA",
-	"paxDp8nckyr/Jxt5/JmUIhgy2UPAByT4NbFBNpIvzV+zPDP3QdiLFtztplPLvGBNS2aLgDFjluILq/+S",
-	"BUzbF2QnRWQ97+HOqB1U4Zk095fRxhk3WqZkSgsJ3dck58Z84oRtS72HTbmwiKkjPBWRkA4u/kMoBXYb",
-	"BaS/eSKzLvXhFm7d0+NVhc6Lh9fzPZP7Oei/IZFeSUUWTO8Y40TvhF1ZdRrchBuGHoDIvWDvAHsVGUt+",
-	"w0odbkpTuQqJju8QpeauE8G1FIVRKDnGHNXjq0eP/vzTsx+fv3/09t3z717827A8sN9KWnNhRxOcUkl5",
-	"un5PV4ezCfiPmA+ozw1srb3gb9avcmj20kC4/GahGNdkZ44QuBmwS6qGLjhLYA3KIbHm+fAsWcim62lS",
-	"j7V3igJa1wJ+65uGCQerXoohN4D9qveNYL+rzG67jrzfiop3bGtRLQpPtlhHHhrWdKrv3b0TCQNsGVWV",
-	"HJYS0P1X9uF+b+VW3LPYPjW/xSUz/E4LIxhWxnTLlwgvAI2Oci4qnk65AVUqypFDu4VHzTtrKsNeYF+I",
-	"dIVtFcOGgJspC2oqANMFDF57RJHlD/tocYh+vMKtaOL2Vj2menFsp1qbo7W74jv4QS4tPAvHxzDau9EP",
-	"j5dVLWW3bCvkfr7KF/WfVt7PqVA6aHli49NDI81J7l4sklCS0oLxjMpmwdmHtKhUfs9eOS/lWWgXdDM0",
-	"zrxgSyMZjj3GzWntguvM3ztO3NrYspsN7wILoUaHMCLyIMnDOsCo0QTzVojekwifdkIPDPTdOk/XpGQy",
-	"ZVzTFeBy8fOmc4AXvSbnZ2eH6FwPwt1M95AHucFzf9MrEwJWM93WMWjN6DZxIKbEBSkOwUyfYvONEBPx",
-	"g3brFskdM9NjdEbYxrDPYEbXXQ4erme0pGmu9++qwp6a8TEdo+5JIbZEoH8PvQHGWuT+VJmVTs2I8Kbo",
-	"qAiV2s+NlLB7JGSkmnYxY85sJqpJwSiAvSGryGiXduGevf0JLImcm30PDuvdmmqj7CUkq8CisKcDvluj",
-	"TG16lFFYveN1Ss4Se+JAc0rMSL45ww2rdjlqW7kmYrk87UgGb6eehXaq//2wiFqLHSkEXyXk8ZmxmB8/",
-	"PTu7DvXo8dlZ6+vmwaHPmxkX90ymYmuT9CKavLnJLQ5DSLu6uCBbuicLZmw1Ju+NkDk7PTf9PI908zJ8",
-	"qQ5OmnfdHhyHZ7RUQVtnPOzFNvFt88JH9IOOkN7f2cc+JrOcl9UwxAYe+ph0kmLDRy7699BEBLwl5iDs",
-	"ZK414wmk2pjjYP732gtSEqXp3vtv71JoGncxrnmWryyg9UCO1M9YxHtYTZNV5IfJ5oBdNptOFFQBNSun",
-	"t2dMn1C0k24Yj+vJnrWlUDkuhNiwjFB9RbjY2RgWPmnVZ7zpJyjPlYyE70omt7TI+WbYtPPOBTYYWLnD",
-	"BU9cbpxbJTe7rZ3szdKv8bP6betkdhAfPjauNxOkbuRZ/YqPrevDYX0Gm82/ZEO/j/XRRm24KNLN3fhh",
-	"w49m+0nDtFvyqHdiqDabjjJ2PW/x+aAj11pYjZbjz3v9qWlGVEeOBC4SF6w+jGPHpeGa0UKHHR/gQw/+",
-	"UohV2A9bGG0H0kmnQTRKIfV4CWin4K2QweCVZICuU73y+yivVkzQTXRS4cRiq/Xi1EvhDQBnum8z2A53",
-	"hBPCCAanUbPymX30KDzthu37tsf45d8ypWJ7bVyU34zFC/IfAzQddfzNd9zBT2aaKT34ynum9DtWus2K",
-	"eW5De2YDvAH4sCcvotvBLD6EuwOC4TNcI8ucr5gsZR4yg25/uDm5ePK0N5S7FkpPxEvmSlVMTsM/cqHn",
-	"1KXxjRu5eQXTlCfsHSYtYmkUOBIHX4+ofr89r62u+EOZeG00W+Om0mshg/kmaXsDtRf07fNXp32b5D/T",
-	"xjpixeMe2K4grz0g7XXyJ+9BFuohPKW+SDjeXeq18ka69Njo1hnfO2iMZb2dTGbpmhYFC+a4PIcYq40o",
-	"IcNBrojAZiG1b2upmALakGSpFjK8AzOuYn+fY3x+rpgOBynwGXkfEVPmZ5dFeKiZ08V8w/YxsJv7Ofpt",
-	"to1pf1IIrYZ3dzPZ/hS5hl0zOEGtoXoDO5im1rjao0jaO2fU7pvuWu/ZQmuty5Oz8xpRAmKZiCUkF3vO",
-	"tYRQZSxkcc8kMfc4+frsmmRcuZd3eZGlVAL0G5+0QWW6RWMb+XOcC9R+FyfL/OPXoU0ax23aL1En2a+J",
-	"aV11fL4XZ8E0C7vVw5nlXufNydKiyBIYLXbaH5DZHMv04vzx01ky27HFWohNeFD15giP6v3ti++BBSpH",
-	"MM7TS3BHYFaZUjsh67m1nzklrwH+CpRNnVFfnn3zNNoJd0g7W0IofQVLbEZqB5UQBBfBUtvPjp3feThr",
-	"uOvHrwf+x/WWpidqTS+ePP2yHrz9KuDnu59+8iSJSovwh1/dPINv2W/nWTPdrem8BigEylgM0TiCG4jb",
-	"1zsUQc0ZOOjGLUFb1gViXrzZ0S2mlBS88wqWIteKpJXSYsukIoIXe/JH9kEzyWnhniQLhN99eeWGage9",
-	"Yd2uhjORaqkaQti1Th7yPchcM6LFwSJdJj1y+UDburI560KjF7uZasw43Ctzx5JMAHRWy0p1ozxPnzx5",
-	"/DQ5SuIPCOKjRHDOg+NMarn7hSJix4l3IyCfS3hYveGr2i4NfM4BuinIk3ItLT7Lj489ffz1Zf8nkhms",
-	"8xte7JEkLDCxOZ9hR4LTuWbp5jaQwwl40opvuNhxyO8fldL5rBCcPauTgT8prwjaiiYVdXPKaZbZjHJM",
-	"GgeVja8iwOyIeyXsLrGZ5bb7wVlsunqIjbEmAPCLWGMOohlBX1c3O8c8Ff3iCxc/CeUA9uBBgT0QEE42",
-	"gqzEli1EticpUOwoIvSayV2u2DWhiJjKl81T5k0jWfrsXQ88foi5BNc/UJB9oTCLxJEkpVTK3Go4YdBs",
-	"hCOtHhw+YPro9z3XDtEFnzt1fpZ21iEaxd2tNDbTENuLrlbUXdogvnqH9IUC4iNglKzyQkOGTD1GJJKs",
-	"E93MFbOlKwbJbhCfpytMDSKU4AfDhvS4vSMrPmLzRJLrIbw5jzky475eREbOxXIemzEPyl9zRFHdN17b",
-	"5iBWEGmMVrnScu+QwS7HMNRuTTUyFc0IS90XNLRP4NYMzoAZ+pZRrgjlsBb1VthF8CvYZGxFjj8n/X7s",
-	"+dZGaHp9lnT1yjw2xZWNDXemqt7bwwd1zUIgRyuaAAIw0V/o5PRhmAJT6JIafoqXDG5bMDZsVJFkLC2o",
-	"BMTFrhXRGLxC6wB6sFs23V9FjrxLHhTLdvfYVrHivhNcOf42D+Ppb8hSMlYnTQY9bMevSh2wHTcDNczb",
-	"nLCdII6l7tqC7FsOoCzPps2M1Zn6uumBBA7PPDLtJRbu0whqZAOTFQ/jyCXDM6Liektv39/V7/vqzdhX",
-	"uhhk52DGT4fO53TIg3/zhgAPtTox3Ao+eiCIHJWqi7QeQgM8CMDBpvPXIGnLmMAGj8usehzd9MLPHGUf",
-	"h2GJh9yPiFkffDI8K5XSTL6i6TrnoVBUWcWYXEQGqf1kTe8ZgkLBzw9YrlEg53i6tk04ssougA2Ckg1h",
-	"vxM7CKlSIxOioutZX/aHeeYyE5xlZItTSjaMlQqT202H4AbzMYHCxt6d1gCjBcwyNmT3N/7513ASVFjg",
-	"vVnCZzfVghVsRG5GSz9v2gVEX42xDu8isXVHZ4KboRSqRuRMeO2DtyDNVtoH/toZ34eZeSwoLx2eq8u8",
-	"sakBijDAxs8KXp6VFFWJrh+W5VpIkkm6M6bDUpqHqBQVKiyOQHz0bYfs5AGwGPsQ4Ow7G0xOMq+NJa9w",
-	"q/kgvBW2saO4DI25dEC1PRUNDY1ENi1kDUccEishsrYPosWEAKu5Y4tTe2udMn5/+vbNu/dhYgQAJ453",
-	"W9iuvQtl5R4TxB2PWW3gUu/YcgwAjde1KwL32TjkZg0Y6crAmuo3pTxlMfqAONRZii2IQGSaBqCqZath",
-	"PMMrwUKgBGeNs1ED4z8YFxU3VmyuR15oDsfyeRFrLaRl+9KviaBC+lUXxEb1rNXlvq14W9LAXjwK6xNb",
-	"rh8sKt1c/VqITTfTGHlTFmxFOWZp6rwowMcyfnUmIoYOrGn4c+88BQFeVpj0a8/+THuu246GYXHyZjMH",
-	"dSKLg57ypbj3wWGfQrw+mAAqJCmLauXIV+BE2S2X+NUWHMV7gKthlFsZu9I38z83Mmb65Fvbx7Uxbh4P",
-	"X1JtfdF3Hk1xpasYa8Mz14mp+WrAYqN6HJa4iEQsl8CWdgOLhoICldbMKJFMXSPHilnKpVl75HMErVaI",
-	"wqOvcFn8tmFtSUhq7afNcguU+OYD4IBiaTgcfcjI540laLbZwj4RCAZneidkhKTEksXFZxqrzRymNIxI",
-	"wIi82vIzjHYoYIC+bexP2BtDk3gUV+FYGpIR1G91Fo+jfuuvnTNWxbXn6KGU3FIo9lqE0JyFNawDKYU9",
-	"KNq497sztdB801ZUaij2jtHMkuMfcoZP8BV5g+1xxA1We6gn0IwHQgZBgqd39W94h4A1rwVZAKaGTXAg",
-	"ulnA8ETQzdWcpNCNBz8GnM5GXZ2In/c9dJEqRg8y2qhPr2uKuNVoLUY7LcdOTmL3S+9Os3N8sNXWIhKv",
-	"iUiZOB637/vRGGJP1Cwu5ZqxjEwzCHe6bqidTxAaxrd0367F2KrO4/HzYznGy48n+I+L5h9/COmG32J0",
-	"JGurEUXxZjm7+uuI/QSvfPw1RMAKQM66tmY96c7Iss1Ylx7LLG/fFmkUP5zA63enMXl92PEHkdvf1lyP",
-	"h1vFqd+9lppIK2N4/WieHb2JrUYbvRO/ZUV+z4JEnxBJjYgnsE3cCoBRexB49e4eW1YyknPjPC8PgiDP",
-	"KtZL0JQrAuUNCGcf9PicxenpLzW91eEv95/q+W9sy4bePdeIBVK4YaMMiCHnPvbIM9rrBbOrMwhPd9vo",
-	"IbDp9Zb8fGyUvcmbGFyclrdQCM6yuWNSneTzaiWLjpOPwbTRX5NIoQdgb+XmVq8Uy65sRbm9h2E2pyJj",
-	"K0kzlpHdOjdGVmN01xQcHHPQ9gmxOWhQg1GSFTi0kMPaghDZByjpkBsZAeUfbLNGPEPWfW7svjaYQzrE",
-	"ERZ3FURBZr7KMwRT4u48jSXIdgefp+sml5kCcyNPmeSQAGCGub9GXKgHYa0nQUjX8X9VbkssPPWGM8iZ",
-	"JILXJWhXAmYeuDx2MIWRugTDHlX2ocwlU0My0+JJwAwvaLoBv5CtudIQKmNw8AvV4Rj5QhHHXSyrwsOv",
-	"KXSzjRfD0/kM1qIYFKo/CERAjBW/0zgSCrbU01AQo4qR1WXIinzJzHz1M+LV2Fa7aJZEB7EJrTUOLk/A",
-	"noRsaR0pt9hgqT0po20NjgUDNmkgzEcwFBSKCQZdxX2wxNoLTVaCAR98pA3f8zI5Hd38MLcCYK5cEdpx",
-	"e/RTo+/JrKyKYi6bqmu9lm1VFF6pKfjHCOKB/+mew3cqNuKFitUk0f8RKfmHNQXWFGrDeQQUAyThgVIO",
-	"thwjbE3QYxXNMxS0ag1AnQVLxbaO6SMrz51ff/GuXWOxFUnQjsGEC7/kYqCf93k4sP69hOLjuV5j5hGq",
-	"J9eE2rLLgsO1CSSTI4EGMlSBGsvCNyo9VAmNgpRUKqGaf+hgAhCVQngaLnIzBVwAHBUo99W6tVi+33oq",
-	"lMja3j9gbnyQPOW4IJgN088zEfOn4e9a6FZqr0/lNzb9+9bWATLviO1CacHZvK/ITaMG4NovhVwJrRm/",
-	"tgVJtL24rdpXc7jARpXMaiITGFtURYv5cCwNVr4xy4HKDd4t9oBDqRUuVAVN30H4gL5Fy7LY56jGjIiv",
-	"Oazf1L3iBVD6s16nMHXUxzcYC7WkM82Gau8ebywtH1gsPTjxTRSnLfRbOZBSEgAUigD3+nNje9n4tZNe",
-	"luoeqmcpx3O8pbELdxplETBNQBhmaE3EpmbsGRhvgxE6vnIiJm8Fb2jnsugkERVAFW8dC2NLoJqOhuNl",
-	"Lg8QrpxceyT0WhTZFB9wsPIEDq+28Ot+RAuGHszvw1j73UU7Ph89ZBcHkB7OypslM6vjBQOAXmvHAIom",
-	"+ATQrMgYzVDhHANa2FKUqVbkOxWeZvuEWG8QyXlaVBnLoCAVd7TqFtpOIepa8cyYAXSPFr4RT1igyRgL",
-	"RuExFp+zAqYWQuoYn2MwaNNsK6fZj2l5GLR90+gnDlZQ32b2ZYfmhnvMVp4yK4F5Nu2Za/So9tydX351",
-	"+fXjp5dfDU1fKfOakCNA8svw8kwaRRAQDzY38hq5tLFOWb2I5Pzia2cLdlb0yRDXomeyjJlvd2TnUJku",
-	"sJtfwt+dVWj9QttKYSAqQXX3bsP2d0Y9MP/4H5CacZdYr5BCTQghVg1Np9PGnQZiO9JlY61BfRdfhwzP",
-	"moH18cWhWukrHzHWw+4nBtJSO6KfrhzNIdmwPR5DxQqWarooPJI+sxGDZIdm4Q/nHMw4uMAxNQInfU0V",
-	"EKAmWG/HJiKigNCCqJJKdl27ENzeRo8/6AQESu9Q1DxDOkE4ShXWq/ol+7f5cvnJeazt5qIpMM51M8mf",
-	"K/PVevpbMTBPNwBveuS+kbisr5402NBID1EDOM4I/NRtdkCgtqOIngFrRz0adtp07Lu80CxY1QX166Zw",
-	"GvDkih0nOVeaUYuq9AHtaE4YFcZaE7bK/R4ypzOBfzmEelpng3vBpacpXaUbtEfQwjpGe/g+yLvFlkuW",
-	"6vx+8P4yr2O6XeuYzFe22bHvTnu+s4wrhE0dfD/xxtG/yg+rK/5LYkMvxeplMFFlUkBSirIMpYWapj3S",
-	"DMy0QjJoW4tphCsnlnr9Hlksal71BkAZxXI6tP+Iuu51flUY6t+aRCPfji72NC7GnQ9EuGvnTk0uE66T",
-	"dWR1q+4HHnan204/hFF0exA2/uziMigZ7Q1+WNd4J2pFW52SF9wp2wD3oCSzCAhbLx6gHhoSnrAuTL60",
-	"9M+H9OyYFz129h1cLMai7Ggs/PYG9ZHOnmO7vux2v2YwOFtqJ/fHZGZDWqPftWCuw+vdLEs3oyQ5lv7i",
-	"gA0kyP8ZZLLs0V9G5m1jrq5qgk4I4SHweE89RVyGek4/nQSk21/Yu4f9/bPQdl+rBHVx3MliSRbmJ6N5",
-	"5018DJ483NV2E42PLNqdc6TbSED9bfPRX4N44pr/4AEOWffaGUEl04/CBanzMEAuK4aOgsW36kvPzF5u",
-	"lFf8LwtND1cc9iFkfWjvCPD+7U/v8Yjkimxylx16Sm7ahS7qRNY7o+RhfOtOMmSBmgOH3B2hiuxYUVwT",
-	"Wlvadxa2eUf+uNiD69Ja8RC+unPW+92KcSZNy4n5Y1VotPCXUmznjN/ffZmQOzfl9uuabUtwpjRtf2k+",
-	"7cjPVMmKAu8EGNgdKk935hqpbYVGLEJaS8MaJ+uTts6zjHHkgEgQBlJXT3bEOAm5++7F85ffzusOt7tP",
-	"KOT5YzIuIleEEUb2ZazyTGy1WluLyoFfWoCTekd3GKXaW/zvSvDTd3T3yqKyvXSeY/CE7WzPafmPg2hD",
-	"/5stz2wNV23YQzCZ4zDrTGTsxG0H+99YeEq2XAq2loxjHExmsioipprtVVOeOFryvJVH4oshoy81/8Yz",
-	"HM4gjFJbfIdEHrDhDguEn5IfvK2JiCZb3HsrIMzKtqMB2/CpOL9FZjW03u1jnjHPetKwEw6xKdf1pWyf",
-	"TIAliZz5ADDJSCkr4FSBzJ9ItcaHg8lC6kyEaNL8YiUE7qYrz/+LooC8vnn1HAgY7UaEP0wqKXsDBlod",
-	"YtvSzLQO7g3wLptJiRUijZOOeH5rShS9Z1nd9xEVi/3z65Ujd1u270jj4VGxtM0Jpk/7NAa2Z8WNARCy",
-	"qeuLTuw41MgvsqaMpNt/NTWiGeaV3XdIyoK7z/qURhpq9ZU8pMO4ifAG0Dehk1Or/PcmzXTb3/3ET/Fv",
-	"NEczoQHUCMWySrkiisGhqbtxSn6xeK+yQiioZKlRZDOjOqzNLbzYW3+HafyAHHTQZQ4rd9inb1GENMEB",
-	"uxngi+hloTVTQnBTNAzR5DVjsIWaPh6Gu6EfcwHXc3BHGkHC7nO2Q3QRnPnDbXdKXgDUtrUVKd8jHpYV",
-	"ipkJgyo8UPa15rW2mkQtTzNvAuCG6J4IGz45cpMPbRWjU9bcTx2ZVyhhGUmam82GgGpbp+moH0/DikMU",
-	"Cg7hcIfDDM2RCB40SZeB235B1QB2LxVc9+r/0YzLGMgLeXWhaCDRuzxl1+TMeTVML8d6A+k0iF2XvcIf",
-	"udfd6ORNZ3vtTm78ArMgk0xSuBDNhCyh4KUzNlw4qilc3xNfDRePG7eOB0Fil4qHyDbGkHlwwYxqlmeB",
-	"aFz/PLtuRKY5D+QLRTHkiCCYUN1gGrZ1JJzOdLqf1cB9OZlFqCD8NjzFOzN/RrejkTBZBcnc5o8Rbft5",
-	"G4LQpQ/k87TGdhwK9tQWlRxRdM0rPgn5IAB3x0oPMWC2ldZmV/fgrIcypjOxtVvkEHC04kKyuTnFoTzT",
-	"n+HvAKH2UNpfKPLTu5f1dYhE2VTVwPEjINaRvC/4yVyb0ZzlsqApG4MeeVs/aCs8yTzVsaLm8BKLVWya",
-	"q2q5zD/EmAeF0XcWbJ3zzEVVTv1EGo508JagAmAIQo7nw7Kr2epJ3ePW0NzUduYx8Td16GB5B+L76aCm",
-	"qUHHttMoBpn74f37txDchSwBAf99m3i+7JyvoKDBGtCHI25+G5zsfH5gPh4icOPLm88Xo/S+cgTj+meV",
-	"arbAs1/cGVNNlMBKrOtgPkqw1Co/AJ59/dWIorAdkTlI49+I0I6TnoKBYH68tvU/jP55eOxP/YLK+AIW",
-	"4nZRlkKktIBE8mSaf+1fKsQfQtwG9H2OJhRZScq1y9G2BTkGFXhYmYEjcEtt3CGYyBm52q0HL1wtZzxu",
-	"sXXeD4n+rT+w8RcOAZ2+o6lG2fDpRGxjo+xd3v6SKmVLzAldBtWqgio9N1bYpA5NCOe3PVED2cc4aTcu",
-	"xtsJxdYz2p8yCE9BV1KjWu7nqVNdOpwZ1kVnjDSkGa49+CAdxJYRWtQ8okfG2myvD7oTH/4zm8w25Saw",
-	"r3xKAXhoI96rh7hTm7U5LObZv1Z1+W+zMgVb6hjlckMuFM6hBjeVLaBfQ1RJO1oTE2I4xoPOeg+Fp69O",
-	"dQ0v2uGZzHkECQTWKpJgkEKsalRQneOh6F61M6IljA7j0Igrx8AV/J4vCcVGMzGa3ra/jOeWZTHvmc1i",
-	"AtqGiIfdGNAhGNStGaHpdkorBVNgBuWeh2w+SypmRkhyjZ61XdT3Po5ZLcWQVB9Nkh+B+U8GDjkG+RAJ",
-	"uvujfJDYOzT4tqljMvJoHB+kclZI4yeGBBwznWFZsnQQ20Ciz5gDML5cQ6WYjLHsVcqSCeP6fMpFBONJ",
-	"Ru1pB/t6bdfhAINljLhgF6ZoEUcWLz/Iw+/Prl/qP4OV31ca4XAm19V2UdcnHWXxt4Pbbo5glMnMJvgt",
-	"9fB8P8hF21rAz2e+1h6Cg80rSsZJwbRCQQxJw8b6WlXMmF/wS87JDrK/waiA9O0i5xtAa2zpnijGOswD",
-	"12TLtou6EJxNzNHtwovm07Nkhl9CCnLzSlD9/f6oUmefjsAOTqYxqwZ70snx/EBTXezhNhTL2qVubkrf",
-	"lD0AnB2R0DWNzGJSjtFBbkQsEfZ7KaryPaOBKwNo1cNn2T7fv8nxfft08NtmP92ozcS9UntXvLjG08GE",
-	"O0i1mgziaRFATp92+GZiexydglc0dCcYU3PQ22Ceacrpx6wxSHJ08Iy8dtKaw/7fXNoeF2QhxU4xaW7w",
-	"TJ2OgLuCNDbfDg3NMg/4hZgsMVJdsh+x1M2/lcaEgKaUX0jC/CBCiTp1FD6gQDgepE+N8USYB25qUhgI",
-	"wylMRKXKCy7vKNdqLKtAF1sKI6vH4XodnHNRZNOFbzNBXX/gwNmo5+OIUdmPhkbxImu1WVXg9uiWkvS1",
-	"6qZLL7KC9VGYgZuvhwevLg+HAERkPhlPBwFVVyKKJ/CxAOEDts0bhsAMC8CO4HZILXHnYYaAMcO3gut1",
-	"Qirg19/mGc9Xaz2h5XnJ5DxD1ssxr4Sq0rxjUCQ4m1SBZkhDXZUY7BxhTI917WEdlfk2X4xsGCZ3qO2f",
-	"jAlws4Vqu8cRLKErJUzrY5197UBPq4pllDlp3J09htrDokotiNR2N/FOVrtSDcywXUF3QNxkhk9/EdHY",
-	"00pKxtN9iAmu2GNYsZR5ylSYZGKSwt8RJMcnGb3Y0hV7RmWsTCWQ0CokLBAoE8wMX5MFK2xJ8WUhEG4N",
-	"BeayXG0SvziG4wW00QTAAdW8T6H0vIDcq0URZsYrv4mxtqdlrx5xlCDqEg5sw1hHNmOmIxv5rJeD0VGT",
-	"zG2KWdsrc43bQhwjIKE4Cjdy13U/EwM7GN0VNgFwgnXyXV4UeHcs9rYiEtdSFKQsKGcE/JX3gSSvngqd",
-	"OVcste7UQOCrpzJoLyWzZFBXSkxibG4X2jwUVaM8ay8sq/MD+NRe8IX48Kmug7cgIV8LHSnqV3HJaNbj",
-	"oUf/2xZx7bYQ24jt6Zzrtv3gLjTje0XlVBMs7yTwdcCpPZQRLoji/jMUuKBjShmYLtiHwyMrq4nwtZ8x",
-	"e8AerKa8GDqE4zVObRTeb/7JWaxLNc3AhEN/C/lv1g3vKlBTRf7w2282iw8g9x8/npIXtlqfNfYOBQFW",
-	"lVXTcuPqrKyg3mld5l8oYt477YcZBKukedZ5qICgH4ZoZyxFa61uabg83ZZ+mBe2K54D4fLsm6dD0Ilt",
-	"C0rmNZnzY5vsScCopW4XYinZqiqoJOxDKZkCPOgf3z2/+LLZoLu1KJjdJVuq03W9RfuxHn11RNzjvjFv",
-	"7TA3Hq/olXutLmI8tiY5PDQ2guKdpwcS9krToqBmqm+Z1jlfhQrNVlmujY3UF1M1PxPGsVyG3avwIsjw",
-	"DSu1RTH7FFKBLWdpj/tul1c0L26NweVrOaP6R2vq4jbdteleU0SqECs1qrMqX/H5ML3qbb7ib5r5Pchm",
-	"baa3M5qwlL9n3OkYnXUq8wBU3QuryHQdptYHv+U8k/l9xKFkn+hrPa1ZBceVmRQZi/D8JbMUa8OOasM+",
-	"2tjmY6q/5uiCHaFEm0enjepb03hgUIyvwkTAhzb/6G99//an0KfWQumopN0wyVkRAQ3cs7lkkKEalomF",
-	"WPXtk6Ys7oipFeGrGDM9IwyI9kcnYVKqaSFWFUbvG4sGOSEmZUGa6XyLSaYhbEnF096lkxUHM3HEV97Z",
-	"RyGcKyRdsb4p3VHJnVw+MmpbbweY83oHWIlwsDOTliTpFOG1hycimnJNwzVN+sK9n4E/v01k/7AAOSmK",
-	"4Rrq5hnrgvqUlUNuzjoMDJ92rfZxwnrj71+pmzRl5WTygmYxfT33yWXLff44BK7NVVnQ/TyWXh6CMW0i",
-	"SrLSlGftyE5NWJ3zzel0dO0kAklLF3CAmLtoz8L5RTJcRm3TWmXnjHRf6F/Bo+hIvRXsxIJPjAZGms5M",
-	"XOBPOxxjJr5jWA8Rhfgnp38iHwIz4YnA492nfxELV8t1gsl8A44xmnMAKFLLvK4FqLSMZzYiqpGGwuWq",
-	"5db7ZzlMAZufa4BTQJUjyzX/IdckFRkjZ8bgVmj+ouMVvbKWGAOJxZr6cZRsGTXXF2jSecg6F9st5dk0",
-	"69zYGftS5CEM1zsGyHXUBsDT/IXluNXO62v/Suy3AbfoQeNZrtdMnpI3nFlML/bE+hmajwOJelFMq7/H",
-	"+H0fUWjs/WZ7sA9a0jlkIITsHaUtTXRtHbtlWeZGXkJyrTvgSZMW/O3rW0B+tkZznEj5tBJ7rqHQ0eg9",
-	"/MlsmRfs6GqkXgKoL/SeXpxfXiZBh8VYgGR/Vmd3EM4IOB7BsxB6HTppVT069NA8vRyCkGTM7Jx51/l5",
-	"qPfH3ZuhLVwXQ+yVpS5eAB77PELP0Qg91GK/UMQ8DKXd1pb9mJRSpEypK+AfoEoxRYztTguFdWcykoqi",
-	"YKlWRMhyTTnL3DutyFogx3GUriDk8UVyp36ovcJPnjx+Mli4NkTGa1oas1slo1mE7QBKqgihiTmWRO2V",
-	"ZluHHz8xr1yTe1FUW1vmWW/LpXIe//CkH1mlWItyvpI0HUOmbrmizdI3rOpaQNl+vB5BpMLucQQSuN02",
-	"EKi6JudnZLF3mWutfLUR2WrQV2w9VIF9o1odxH4lJOcELj2n/7oLDhu6IhR9+65A9u2L71+8fg8QSUrQ",
-	"KxIhAVV6qij6BXNfoOo2UVWuGSkYvWfIxmVZTw6Fk2WVDGv6+CM0qUChuKqLu1sKe1u5SrWTBgXwUYNm",
-	"s6VygxFO5801b8LiyHDF779XUZlDF0oUlWbESHdUff7ykxE6//bqJW52i3SphZOd61UhFvUqPLKT8ehP",
-	"px+2xTD4DDsUPJOHpav7SwWYmWvtXQtDq9lx6qm9Jk/Povu5WxY7uKPhWAf4raBGEeB30bOQWF2LamSJ",
-	"s2rpsj2Rx2onkds6man8n8whYuqBnT/96quvLs4HohnHskACOVkI7LJtHW6snKTip9u0U59t7yzbig4g",
-	"rKi52cwdR8CDG6aQQiH8L7mgYsswcI04FTalvE7O6ZDd+zn9a2qDOmP6pHQwcvCL5RjPXfEkS+uRijI3",
-	"wmi41lzkZh23TUbxDUfCRM6AfJAY0Y/sQeq4vqJKM/kj23+CYfwj278TMQ+jy+gYA4wxjYyE0XQxnPbV",
-	"nkSMH6sFk5xppp6hfRlxZTOjtGPiHHLZQPUFbbcdJU07xMZDQBTonSD3VOYOXttBirNiG9jLxoj/gRXb",
-	"BDkpIFYDdDkWRSlZwagKB5Y31YKluoi0an+1N0fTlGna7qekzu83XRi+6GAMzXdDc+xl5EToxMeXWe+D",
-	"EB5fMc7Y1Z/q+D1AJdZ8OdB6eGJsgoVf5miWzJZVUQTVnJc53zxr0t87GR6f0Y0+COAHASxKxpX1UnW9",
-	"vU7tsyB+BRyrRjDrNdsqVtyzEZB+mGjTl0Gn+X+BAgA2wjlSClY8XswwAqgdUxSgKXDnAySo7qsQYOf2",
-	"IS4at0wBxWsbCWtGUGTweKS37yUGlydknUZKOv+y3sMlUMc00XIFPX3BXPnQcP5xXe+hf0XqCg02bdN2",
-	"JTS0VzRd55w951IUky0/IDfcYguYRU4XyNenWLEM8vCHoxBrofSV0VdcRTI454fgT2ksBeYFfg9rbtlv",
-	"NN5QV+QVyZsgrxcJqc337rpRo6ehoNSiykN51e+am6/pULu982CQKzVTssxTG8cJOLmaB1qtJ+Tb5+8A",
-	"GksVe3rZkhKLPZAe+R9/+vjry2AGB+dj0uxExp7ZRz8mszWV2Y4Ol9+2O+oH93gHntCKL4UiSk5trRF5",
-	"yDMZ8jq04/+Mq7b3ZdgXhpAeqqsQdP3PiJL0Cqn4y/LH58++vb3BrXT7w83JxZOnYPQ/zy6ePDn/5ksi",
-	"7pkkd1YlIswcMIAfnd8ljj9hyTwTXIsNVs/qWdGLs8tQuTJ4NYKfkAJ5HLGqvv3EQBi2I06w+fa29Wdu",
-	"SK4UQVVjIB3G7ZdDx4ZLHzBac0pN62FnVnxS4KcaYAlN1RLriLRt/FLPLHz/9qfJ6OMeeuOuCxxmQYEE",
-	"dL6ms1FyqEHvHBQYBMC/BcXZTMWgTjIAKBVZOCN1hI6G79ad7JneHzzJNPX+MvPpbjCsb7ukso0tMoNX",
-	"nvsMcr/UKbnN/2mZ2HM7X4Ebz0LwhtDjFsrWOKTO4P+C8zsC1ta/KofAtMGdMgmo5u36Vgjv6WWoTowD",
-	"pw1CQ3qwZv3jFWrcFgzsrxp4ekgsZSu7BrOpI9CuSjE5LjRqG0nwM+G97/wrYytamb3JVJAHpSE66mpc",
-	"O6pcupADzMZosHOoYx5tm7OdX71AMVqwzOp7sUZjBc6a69/czhbQ20i/O2Dcw7ocUGGEaEm5yrXzUNxd",
-	"11RG6A+3M3Marn/O+mo5gas2ON042mO8Tthm3cIYJ/PxH6u9Drg5mqWsG7VzENyG7AhiXSWXYZOpgxab",
-	"4NPx0FnRrY1VVrzKL1rYUhuR6OMEbBOGYuZI3DbnjGUho/8nW6C/oROjGbAj4usEX0+Q7dwYhEjhWFPA",
-	"h/s5GXSYzO5ztqvRlIGAV7a1PCuFEBCDlKJarf2ef6EI2zOVAB0Y34/nuPXX+BDh2GydAUDcKyxYToNG",
-	"+bEbaWzRP+/jD+Ir98ZyvLf8FdM0o7raTrgR4ICPRurg05Fvyzx9G0ZovWKUK7SHkHhOMp1CHFXnW4Ym",
-	"+R3Vd0RwDGWVjG7UKXn29icbkIGU6sQGDmt1K7H2vdL1n8zmtIcplhk8Em88OrcgLau5zcUamYkwX0oW",
-	"4+pjVGkrq3ZUYeVnoHge6RGE9l1+4dj+7GQO9RrHvTIJ8+8S5DsT1OPSZHqej+2KeVhUetTToVKmiHR3",
-	"K+hh3r1u111qPudPc2cK44fjlkmnMbT1B3NopsiK5qQFBLvz5UZDqtcu8LSmyvIhQgqXVxZ+AOGG/Y0P",
-	"VMWV5XFnTzKAW+TDmVb2g++aF1AB70rh4Tbs6gRmVIsj6V9g0PB+a0h1B3tm8F1rBg6S+VcFI1tGVSWZ",
-	"5di2KXcgLvROIM12QrY5r4xUdH/O6F4lloMb/raWjCGlivKxMpLu0Kqq4CI2LwSDSa/E/VQkeiZFOfcQ",
-	"CB2fG1sZxQMwyIAOsU9aiAMYEXl2XRcER9zNFpG62sbqIwC+IOXcd0KitqP8EvdwsSzMxWKdRBD4V4Ei",
-	"RSOsyNdBT9YNAHAhKRgQRZpshdLk8syopJKm2n6voRFPqdQnkmVM5St+2JM6oXb2v/5KT/55dvLNr3+0",
-	"/zj59bez5PHXH93fv/z//yF07gaJGzsgVI/+2LpKrGc5TE5CC2OW6WGgRgvMR8uyyFk2V1666pDXukm9",
-	"TGaLQqSbMNJsDysN9Yi4gK3lZYnSwmyG1doaiFhg4crF0h1EzW0ZDFi0aO8tk4GiS4YXenBS6tDCA3np",
-	"zV1mNK1UbLchOFudH2tEGHq5/NqfQLHovKKAmJdQ8YLUizeS7cibinDQMXO1bQZryaDLyijH4wjbQ8lh",
-	"LNUsm7cJOjtX5L5E1pGdyxqAW7Imyb1uGWIAPZSV0iwzRxdRx+CXTcNOhNxP4x3IKLEP9tq7jGc5X81L",
-	"KcRyDpWHIuQm9sFeblJzP/19eIpuWgGQunahriRnGcnapP5+2/dm6+SCz21vIpVZjjzhn6WKEXykBnfg",
-	"O/MmpBsIlduSpEHdC5E+rliktlRpS1EUYhcWlgPrBSGH+SYCfbnPNS1GDfFnfHIiO+1BGSd3PIOL7Uv+",
-	"tmAIaUCmVzdlKadrFu0p62G1f3o5GPFqmor1EXPZDz0P8S0SiuncEKXN1JGdkFnjwMyVQJKGyIHq4UvX",
-	"gmSCVLxgSrm7axMhTr9nckwlGDPSW/dwMFZTN9WLNfDT90M8KyEIHHgBassfkrdytamRsU5YdjLTigLQ",
-	"5zaw48AAdMNIKbJAmMY+OK9TZiKXZt2gf9NvKdAdxvgt8I2wXMB7w5Ef1VWzz8/OnEI4Op3dTqyNvYTp",
-	"m/VOyE1EQuGPNt8+aat1kqVixSHchZ76Ril9Ros8FWE5i6nuaQEJOKPtsVt871lhiV8PXJex+oGWqefm",
-	"7QsM0cl2T+/PTx9fnj4eNNuaPPj2rvDW8nBw0e3eKHHds2oURsYzi3izkRfzcC64ujoMxfQkPXj4kCXQ",
-	"YPvbngsg+7RI6nTt23n2AyfwASOoV+2ktbZt8LCZxw3mZxcGc9RD++ndS0y6+IUtbo02r3FkBaOZQt26",
-	"EZ07pa4ePSql+LA/tYt/KuTqERQO/+qUvHSIu6jh0myZ87PTi7PTy9PzSwChBBiG+rKjfTS22uTliShx",
-	"zk7AhWKEoJYVO1rVP4KOewp0v08TfG41aod8CQFkfNySmewaQzAQbB5WRWKH7VsbDu9yaRdZD9wfio3i",
-	"uUEWrjDtaF86yTFBN+xV4vJFoZnouMJlQKdaUJmKcwJDcbeTqiS7vCgwlZttS51DxjjcBlaMQGkJ532B",
-	"o3dNqKsvAml/YsvQTlpTmz49gWEzShmrNN1by2E0u8utfWcw1wJRku4Tvctwq23h+CkuL68wawcE7ISR",
-	"FmRHc91l13b+ifETuLV6c+eGN6qPWzUoTmW+2GSzqMToGwDDDue1BCfkucO0hVCxdZZ/byKEFpB6Zklh",
-	"7cUVzUpA1XBo6QP5GN7OGto0PdAxD6w+HO20DMIOOmfnI7a3nt+HqbynIM2HLI8RwRdXCy5gpOhKtRBz",
-	"yNZrtGyQQ5jwmGUsM8q6Toja89T8B0VbLkuI8zEkiL+b29Sa+j/Zvdj4/wl1vhNsfg7kFEkLzuj911xp",
-	"Fs5141Gi1cPsC1wyCAzBRPQu1kPEfZuV/3zVVhxrWCRt5hMhhp8DUtgDI3wY2OBDFcz5zHVyTPNvlstg",
-	"JX3fU43180G51/m977dUG0xcNHfIp4XDo/dyU1jh0Ltey4qMpUbaY+I68HcKmSknP1SuY+XWugXAbZWe",
-	"tKD51nqTsGXzOkVRu8v1GurGj6DkrC9+dGfRuG5pmeJ6/D3B6EIqqqIuEF9WRWEmAdPUzR/xL2TPIk7j",
-	"baxiWNQxbMbCxlPf3cLjEZ07tyzT2Gb/zNzqoPPTBxaia+ELhfnMVvd2e+SU3IAmYGakUTAtMYRbfqNu",
-	"mm1cFQUaWEZnwn9ZPoGY6Tq9Ysjvdut/Irv12NCA75X/V9u8SW30Xrt8X7azupPNZJ9mCY8xgd81rJSB",
-	"m933Wvq6HKrg/knLzHaVs5baHTtbD16AebyqPqLkMo9VqG3tlWMy37iFSWYszTPmct9oTQ9wAEnczKF8",
-	"gmOf6AARXN0LWxTDlaxydS92AFMuaMoyq0Odk+/zP7cznr46P/v66xbL01m0UJjqYyXzdubTIK9jWG20",
-	"aTnoTlGsYKkWUl2Ru38Kzq7IUtK7U/Ij2yuL+3bpUY/uwIG/a7cDOTlEiyIL8M8/vgisaSlz4UIaHY1p",
-	"a0xqsHVRCC+NLluIHZNEcItJBxUCnfJ2jot8w8j5xdetab548mRohp0yFuT08eS3zSoBAhS/YqHTiwio",
-	"OsrcKFbVUVGwvD0J83tJt/N1hCvPGFUtOQBYmw6VH1UbxAd9//anplj/HTS8zRd3ke9XfF7k/agD4Dix",
-	"ma421ZPune/hmpwlbd82EvBBo60VOD8bwUNDJ+Hq3lOLqGvyVbwt1sNt5kWKPU2VucS3ZIbQEfOP5dL+",
-	"q+IWPADk8qY3VOeIpMhyhbHUqLhtPGHhIvHRCqnZMYn9/9G8CsDWMl8wqOEc1bN3FBXquqDPMTWgWvS6",
-	"tsexm+N9NN7v7hRbW5vdM0kLK3mAqCZwN7RrSYyfcj5Q+By/ijiDttzwU2CPUq7CJgOPlqn3J+2hjO96",
-	"ET6vEe4+M92IiBcJCdenOHopevv94AraaLW6tUYjlLW64dhS/FSuZLCUaG0qxzQTtnOhKHMBZZh2MEJS",
-	"bGP1rj34zCf5badVMahzB/5z5AJgZbdRzJ7PLBmAhda7CreB9QK/UEtJsfCK8fkGlRpdNa1JOOim/7fz",
-	"SRJUBhFkAjr6SCjkwyQp+APzt0J4a+o8bWIKtVFXz+hpc+S8P0JgqP0n61Zp/S2lPGXF4cuuIpz3R6Wr",
-	"dNNp0VUZb/8ZuHjQ++D9NWNw3A8+lYp7Jrt/btQr/49O+QKrrPNf9Qvwn75SBn/oaGYWLAFYCZgY7G7r",
-	"z37XaJoypU7BCwsgOCbNjEAubf3fENeYJbNFla0YLEG6bv9hK+7bUUlfHbSeh1zwZ1iGaNr9xFz5nYms",
-	"7x0XzlB2O7tnU1Rxf/u2FPKLocJq22CUFUpn+uKkKXSGSZj2NMQSm2u1dhD733LXbJFw1A4+dk7d+oVu",
-	"kXuaFy7BMXBFB+qcDU1rZ7cMRcabHjSfGxzIdDXpYUbS3ie94+obyxuZmQP8rM3R0zk3UgrZo21AmVEt",
-	"90TRPMxOYuRHFSyk/IITSiTeLoF6oDlfMRlxUdY8NDkna/YhHFNQqorQEwCN/LQ8YtCydScbcCCSpOdA",
-	"VToNsR041tb5nxCAvyfEiuSEIK9bdm2zdsDfkIpIGT1VLeIFhWU+sUzNjnIdTDZppxb5PmOkEyFQaNz8",
-	"zoC0n2cuRiQZZ7uwcOqSRlSOJRRXsu6Om0Jv23lLFzwEO/5ebNhxxUYcr17OI0XaXlKlvREDJgWC/34W",
-	"Yu3sefz0ydkQjVOYLQhpIvALRnEK+dwHSsSoVJSDdg5M1S08OTqF/C1VKu7D+S9SGsnhRZyGuaqY0pDV",
-	"vxBhHGldBTPwi9Kg3k7oacitA31yH/qEmklmgR7CUfE2iGMe7YAwr2/Y/ibLpl6qkmWM65wWQzViD745",
-	"eJqasGVBSy3KIw6WztMNG8rUOB9M1MBWEn+0Sf+hM5PJ1Q4voM8ynwGlgNP7fEW1kKdNM0bqYe5Uglg/",
-	"RbT4y+2b13/8kqiSId7GE/s+//vnmrueSfuf5mwHmZgxPqymTcvbalHk6Y9s/6z+Olw2ueBvsD0zFURI",
-	"EnjyHXI6th5ckl/Y4qbSaz4wZ113LQd2cYiDQGAGNsewZ6iePjf82NzthMyegbNr6o6rpGSBbKZuxbGk",
-	"nw/n06qVuU4M0LG4gb5jik1V/13Nt4nV2x68Ilv/AP0S55/k8FuIaPKWElsGMOudFJoBkGSHAY41LUvG",
-	"I1SHi2B7gkDMxOzuGqO9tNCUUoqsSnWc9zAa/glDRH+xKY25DYP7WIItsttYFCzupdqv1HiIak+P5wpC",
-	"F8q8dqHY/4QT2jhRwopGsJDgTV3CA9PHNJNLmrJImh2N+L89m6HraTD6PNeMp6yOm1KyrIoCSm6cTlJh",
-	"Gn0e9JVoIfi3jr5/av2rbZ2ffUiKgMkQ18YWrbjlQHRoBJuwNj43za57x0gPFfSyJyi2v4wptxZFdkUu",
-	"IL/g72KhEvIY/o3Pq4Rcwn9i2Xjy/oDSbpnj1UpyH/Jynlwkj5PLX0PWRe4q7QcJkB3BMIJ8PGCm6axi",
-	"miyYAoCIzSxTo+fNK//dmrongZkTMkOVZrzxDrUBx+uxdpdBpYlOd4b8LfilseUs6v38IPUsXGvf5stl",
-	"iCkM/9obljbPfEy6lI8+1kCE/t7DBwOf7TvLb6VYFEG+QYybqbiPobSvXhFF781x3QEIdUs3zILQ7EaM",
-	"+jvrL4/aGLBBbX8HDZ269aQeSO80TPYlLqiKJOHbUTu4AGCEieCnBDKgXHEX81NpNE61ZhmBBPekdlJA",
-	"SgKqipdn39TUzVApU1TaXPuZzyOTuNgjEpBXtoRHP3CFC81GRYtLT+6PObmHi+F+6FuCY6LHWb5iKuxT",
-	"O6ypHTsvTYC4Scm1Dff2d3op1U45RYuFSsztktQZ0ZjIQrHyCb4dwNTbh4aW5MY+54Tp38Vi6BVX5AdI",
-	"c/ejMz4Zy6bX3O3eFGWNfu/dZxYJjp0shcqdvTjh/H7wdkYTQ90H/trZLh9m5rHQzsDFGsw7h6dc7+0e",
-	"GHwJH8O3Oh0yqzT2ynu48k3uGPykQqzFQ1Q5UzFfx+K6evBYbdKRHhiWG+nPjUT57M7UHsHmxPYDiGng",
-	"2w2zs77gkGZgCQIOgppGVweSVnfZcbFLUF8XCnMVgDJfWuWUjdZFW/uqn5ZhQK430rzljm05au08J+Ou",
-	"KLsDHsRb29lUnw9Z9ragKXMHcSr4PHfZXWJp6UHJTQ24Nr/ebdj+DnHYlO+ReBv8CeaH/wH/eWeMOy0K",
-	"JsHrRrQQ+MSf7uA9ds/kngCM9vRv/IbYQPgXiJWGXM+m3Hh9Zr9Qp3/jh+U+hVzkWRbKqn0JYHSXxQbI",
-	"722lNMS+1vS+vUN9P89FqBRGH3oXaOznjtozBMKHuQUw9vdvf8JuQC687ZwDSTt8dCtMdXn+zeXjs0Hs",
-	"fSnZkkkZChK+WQJJYxekDvyDHP0JZCukSzNBFrIF07pTJvMTJ6nZvmOX6qGXqdmUId4cwHVjJ4Aem6yp",
-	"3D7c5z/2ndV3dbpj56opq0Nk3hCF7hQs34gEzFG5jvbxsEAKpzjWUnKEm8c+2H9THpHWKNkqVxZnEP0R",
-	"auSHPR90NZrkuv5Ut+EmIdI0591RzQTFp/VB7iZcoM95JZkPHIHfGbtDvmVpQSXLWjul3g4tENqTQf+/",
-	"vydGGTW4CbrCYUrIzNsb7b0wZgs8OAx7ilU2Cn5tG+wZwhjb+iGkR70nBmHF79hyKrNRlAjtHYMEO8fG",
-	"ZRv4QkUcZVTSLdNMqskB9iPr2rNUMt2btxfz+fbWDo/W9z4fVztktF+32UMPY+pKtizy1TrEP7Nm6WaC",
-	"ZHUtIatjSMKGM22eU0jSzOrUX08TvrYU1kAoy0WHl2G84eX6FqObEIGd/Fq0eIrDG9jFI8ZT86H+G7WN",
-	"OptDbMDLCyvhZtD7alDMtBciWm0zUDKxLqYM8qzxe2O0ELTnMBIT4isAW4P8eeXZqOp0xxbB8GKYPSVP",
-	"1zjvXj4+tGdvCVrSNNf7YItbplRML2oYP8eCI39CghUokasceRdU2nDT44doYaXqmKwlZwn2Mhr6/MXR",
-	"ARcCkHxUXxmLSbMygRgZXpwJ1rqRTI8MhTrgopud3k0TITBXG9VDy4u7ZMHwWCLRPJTewXzb8NGZqO8v",
-	"8xYNttfQf5wlAH0KTyeGckYevhaFLfLoSbGSdBsmNu6hqapPYpjW9qBUk+di830pI3XptkUXcno/bCCs",
-	"9xTbGPI84n9t3KyB2GOuC9Zz90fq0MWSr4DgD1wOsCFa19S0kubwo+ufx7KTOku0HnJkF64cAcsnYG32",
-	"emRRNAtAFZUuKz3JZVw4ft8R30DCn/mUbtlXCroPLtpL+HuNaAFqHXTQSNYi2HmomuBC02LSAPCNpv8D",
-	"KmWrnHgMm9vk5EwsPWf+UZWYgTBfh5MQW2ZAy7VpWSE4u2cycZiqPPBgeLaHiyIMJIJ731C9ICygTAD/",
-	"bBLQTBXZiwo9m5SsJOWaCN7weNa4pZp4YUJCSJQdwGru855AQUeQj5Lfn2JOgTY7xUqAXWe14GFaUedP",
-	"ct9sb4BWsbueTf4gniN7Xj6j6wi/MMZ31JFfZo+pGpi4W4uCtahQoGRctcX6ccCLYtcNtDRgUaNQ7x0B",
-	"aR158HDn/ZS8ZObE5DVjq9GtgV6v/VorKvD1V0+HqUqm0gT0i4H33cNucXMLN69Q50SLU/JdVRQEQZVm",
-	"HJTvLSesXxIG+ck5yxsiN1xrwoVbEPBL+LX4m3KbPn9LXIw0DvnzECzwXycWDhx+7peeTf/wjr3meht1",
-	"qse49uyzfcNoIA9BnKPRGkm6FgIpoBlvmZIROoaDlbZIl05UGyOa5O9iEfO12eJWkYLLeRrDJ8TUmGBE",
-	"AP4+347gH3tPV69CFGRWb3F9avmJseHICiCR7Vijy9LeQPY4yTmBhNRk2Po6BhIBH5n0Rp8rI2q+Wms5",
-	"qBb0+z/k1BG5dxb74zk06yWzFJqT4bTN+4g4GkNRbueocYt4I+nAKSKQW3+zPZBmYXfuZ9Ut7FTd/jBR",
-	"u/hB7IBjHGL6PsU46WD+6prQUH9W5vdUs7ktLo7VnK/JQui1X7vcPAqqAVFrS2bcARdTTQ/P7rdUU7IU",
-	"RcZkhzDy0T2Vj4p84dzdyLuvySq/Z93SCeEa+VkuAQKyD4H6/S9aKZGQR6LUn/A95Ik8zKpCutPa9Fjl",
-	"nCWk4vmHq0ePYJiy4o/w7VMl0s30Ty+FXIUSur6Dv7cX1Cyk4CnzSQqRBz983bhAcisi+XgwImlem1tw",
-	"ZshDzZe53LKMeEn8Cbn94ebiydOr//1//b+n5MaCkO3Gs4DjEVShySznStOimMdW5AX+Tr6F3y3tX6lP",
-	"zFztvDzpba6UvdJD17BS5VpaiPVB0tXxKVqhd21QqGG3fPLk8ZOhRHDv6HY++vjiq6dfDweVKx49Ojm3",
-	"dagSAtv36FOjqgVnIdX9nVHcgDMY2Ydt6VYbsAQvj2dCnnaJfZOwqy/wHSGwcpDV6sBhZOtYEVVlotP0",
-	"08tpcXKLl4CPe8eiX7gfUVlDqfX4e/b2hwi4p32Te+nsTQU7v+6ATcUyNy7ygITiJO3rPYDDnapTBcWK",
-	"JWBOSM5VCf/A45+QqiwEzRKSQ8as3icEGCkTAhpDQixXvJCkyHm4Phy6QnsiPYrmmasBY21AuB63dYAz",
-	"oKv/I+ZvPEqN67BuyorbFcoEZ3204F21nf1jhnPsOartBLQ617uFc75670qHfH4o8nhf4YPxQhzD0QCC",
-	"xLwU8XlyumXzPvuulGyZfwjfqZCpk5KSSk0We1chDbnj6Ta6CY8sNHqw3yzJr8VrV2XNKuFKYW5Cmy+Z",
-	"fTgxLZzcU2k5d/56uIluXNsHv/ykWPZTGfrlef3xg5/eud50+BtDN4YaUwIRkpIVcUS3p8M1r+xCdiH+",
-	"rQ3g7RbbFT9ydDSXR3c2juK1ibvpLobcdGOhSR51TsRZaRYCykOB+S9F0ZS5vCYXlyFlpPFEDmlP/kkd",
-	"sf72+16pyhZD8yjWHv/oB2w3q6/jxQKpC9kV+c1oFOblj+ag79A9ZTtWV6pRrFgm5Df+ERm5BOTgLSVj",
-	"BK3oU/It0kz77bXrKKzK6uQ3/rGjC509oEiZVqCgpyCAt3YTDkA2sXJXp2YXWNV9Rbt8tWleV9Uapa7V",
-	"d+nD1OMK9GRcda6DDj2o16Q1ys/kPakKx5cST2GvCoasuO2sIpfkEObrCNED1emw5kiBX6TDYjPW4Qfp",
-	"gyKC+I5hHrpeM/xCaFZ8NpsoiZ82IsPs9R11MSrqOCMhXuKYYjoABctPMUlJql+KqHuujlr4YOLb167g",
-	"M4e4zI7uXXiqgwDwTHrQ1efTCs3FyhmanpjpMlo3RNN4YrQy2BOFSDeu4pPrzbjvASxo/NlyqbU1b8IB",
-	"SSjdWwqR/npFTaJcNFF+W8bK6S8rRYt4WSwvCc/WOIp5IqZAMxjdqjATjPkQjhm4ppYUykzqNYMkwM6p",
-	"x0BeE/IzzUKwD3BDdo/t1gJcn0YHXDZxxGlogRqIdCTEqIUVsevhbWlvr9bbyE2T+3hrP0QkRcWecy0j",
-	"bj1zyqDKE+ZeSlGt0NX8D/PiFf5PZg1v8w+w/UPl2IwyoCO6l1hqxl3SlTG+tSgyW+w916cEI2iQHabX",
-	"FG9FAlFvwHHwjcVmKh2DpsQO9Z8tgtnq+1qQBbO+U3LTsAqBFmYeoEUBwzfHuQ4Djz/t0z0jBVvqeGXb",
-	"XDczb6bAsVeD+2tNM5DtgJQRoFeP76mf4N7+8LmdEYHRgw9t/iXz90wwZPc0Xw+viF/L5vBX3FWT5ile",
-	"qg9hQ/UlN1Uc+Z6bDja0sz9stATfGD/TpmehSHlQGtTzZt/z5yppTln0qL/QiH2lRfFmObv6a/9t40mH",
-	"j8lhcUAnUiMeHPfzfCzh5rj8/eF2eBjK296kjdYjhdgarcLVFIkp+w9e/yUECW9Pm//frWouI3kEfnXr",
-	"/hB6fbOBPp8+/85YXe9rNsMw9e4UudAwI44kPBxwtngdPMrN0iWV1Uxucw7Enkshd1SGayO5eNEhlRkl",
-	"9r0ro74LqRsCeJfRnWFiomqXUxsOOHUpP2Jlg98xmuXcwpkncrRZa3y8VrXWemqWXrS+/XFRuDhevWuW",
-	"m+ZtFfzQvHVxRJ76DeR997QIZrI9fjrsfZJMy6bc3QS3Fdxf85LJXGSj8ujC9cnSyYt0xFqE5vvXiWmB",
-	"w5P5cWQGYHMMHiQB8B1W29g/c8l57fmyxTj289T9fqyZ0W4ofMDTY2TdlLTVMudzzDkPRY4rhPorurVZ",
-	"AMqa3rkk9q2arwwecjPpqGISUNFAQdN0hQ/Xz2wZ5aY93qpL4CtigRlp0rM7FG1VXuicR4CRAcSMV4tB",
-	"kT++ff7qS7C4Kr02ml7u2DKghCOWcLF4YsBQYDcsCyOMH1PjBGexFKX+yNqaqrmPbIjjR0IoDZZWMiLS",
-	"ouB5Y6pGfgyDzh1hgftcp9NJvQa/9qzcQ2hE9S74nAoRfuII3oJ/7V4jr4W2gfJrawpRhzUjG9YtCWyk",
-	"+9Ph7TmIFneb8bCMNZjArpw1OIYotylEwFIDNLYtKvImNlKIlBbw8pMnT550UC8jsFL+Segwgxc05+SH",
-	"9+/fXpNCiHJB001dMjmMSXInMWjOYAosyD0tJMvMYnSm+vLsm6eHUdqdzDV7w4t9XfDaP4cD4b8QIqZv",
-	"9z44iHwsPUZzQkfAyOtG+4by3oYaJpzESPm+G9IEApI6MQm2LtxldNXFWz15EszQq6vSQsQPsVK1fvNk",
-	"WOWr2XXrFjwaM2eoIM+nx1cZNFNi4c4b5TFMAYGx7gL/glxGilGZrgPHiMoagHk4UaG2Pg6saWh/Num8",
-	"QYC6rWGzY0URJhmfdJm8p6uwQ1+na1sSt8sV5eqwwjPETj5SeMK8hX1vSKkQOlN9OPQiFhJx10KWZzAd",
-	"LloDl0YOUhcRhkWuIsWdtRCb+XZSymVkOnJUFJuDNQK5AfwArgvho48P/0xl7iqWhTXdQ0JYWlR9lTtT",
-	"qmkhVhVglkuhmFd9hHr3lBYTuAWiFULe+TlDU1QJrOLZ0SVE16VQI1+7huEBN5jlp2vefPrVV19dnD/t",
-	"NyvHG2JNUuKDGGL2opmEpsGIg29yxqEuW7qH8uydqlE024Pe0kpHsll7jsPQz0uDh6FNDH9hpTZZ8U6B",
-	"928uRlQYN2aUn84atsi6dpaTye7LJOdKM5o1f9csLAXC8vkekhFuYeMfc+xG2RP4dPjA3OdsFzDyJOVp",
-	"2KdkFYtpYEix3eZDbvRxXvYplBRB1O27WnRiCgjCiWY9RSgmYR9UF4ZsC905RawNQa5ZW1wB1pDSEc12",
-	"G4ejQFysXdGa/s53u7t8JG9pg5tFLIS+UZuJoqKGwk0Cs9WlxibVlemWhrFlxLAL0TG9ChalLm2Nt1Hl",
-	"wR4A40TBsYYthbtatDYWzbY5dzj90L55V4Wucot6DWpItMznlQwfpj6R8Bnq3g2EypZ5YatQ9lpHVcG+",
-	"wyf9QiCDVTv6uRB6ImUDyCe8tsf0+haf7Dn9Rq7MtzmvNBvjq7dXge1BPNSG4qHVeNIgpWMY3uB+bSZ/",
-	"KkdybrT9qihcdRa87QHnhqrBNQAVmlINp+TNksBpV4l191gfKNVrBWmCjBsl3oIgwKC4Nqo7/hmsjAVb",
-	"5VxhctXd/++OFIzeMwV8Abu6go1O16gVdk4VfjPA5Ua3DFJ/EH5j1YQaZBdjvr04Ox90wvSXlMHZiNEA",
-	"+/5i8DKnVLHP1xlYhpCVCxYdTIu9fMgyL3wj4W7HFo/+9Kc7VwvIgRMdh3ZClGh2BxRMAGLsDQKoP89w",
-	"1CYv55mky5Az/2WzbfARq/UCXotKC7/ByDyoXxGbkYYzJKEe9s7SiCOeZ8vkytJCEBTTzO60XDmr+VgP",
-	"QlU8SGwd7qLP6EWuiiOqzTRXYcfSlpUxVQqmVAPF770tQ2BaV6EL/RUQU2WKrMQ1+T7XP1QL+Pv3uX5J",
-	"F47Nx/qnOmv1OOgYbu7jwP6I7YJrC4NtGP00XalRnqr+qvEDx+nzX9fxQu+DRMT+lR2YSzeFvjPT2p94",
-	"m7ad7IMLp2pjb7TD28Ld8CLb0owNJ6qGHOCfoH4c+sU0XTkuedxtwGdf5YUmVKG7l/yGv3xMyG9oM5l/",
-	"oTFo/qXWQuqPcA5+03T1MTSqoUK0EcU7X3F0lonOfUt6pxk5XzE5PbCgT8bNc1c1izhGtO9drF0kWriq",
-	"BTDH1+Tx2YEsavxKl5fTKH9H6X8xCTsc5ejAd4zQRe8OlKPA+oOQfIpzTi0eOULT2RsgscbNmEsnduLe",
-	"A4bI/IY72fTMnK4EKSFGGm5efMV8Lzp59eGr622Df26WmH8U1P6DUfO/jDOZp+GQTdvA+znov0HFYkqg",
-	"F/xAIdrL0fN8gOcskEANexKelgdKtp0OO7al9AdJQe1jE8CZE63MHleSWC7jTJ9ebp3NPcE9vKaZ1Qqx",
-	"xMyCLYXN7LGO0nG1xETG3pjvB7lVR7EBAnB3FObSIXA7RKqhWAwW68zBWKMcbhmsv83J3b+d2EypkxfZ",
-	"XQ2XoVWW62vHjEHyZfP2Yt9XQlcyBbHCUEeWuVRA4ISTnmskqWEZYPmVpnvr1e5kZIEaAZ4+8BRLn8b5",
-	"wCfowO5hKudhFqRjILtTiZDC/EfJTEuasug6vikZf88KtmVgfJtn64lcMHM5GtOmu2hGAeJGA9LW+lEA",
-	"ZwiniX9uenQseuYYnQ5OhJf3HGd5qvvYR/j0ruLPxLakMg/Wrmnyq2JmYpaDHDFHxHUzwfq66CEpaMoS",
-	"Au2YEwH/mFIcuKSSZdF8rZUQ2dhGzH3QJCtMeKPeswclmWwWlKy4GTPkrwEaYPIAYxvd32eHX4ciXHXh",
-	"KZ5hUUobxIWOOI8QDGFyr8buVkyuONhvdV5VZOM9jOU/4jBFDfvb2x9+EJMBKWHQ1Gu6Bc4US8/jZt5L",
-	"gZ6IggqD1i8u4mn80zG/UeiRnZkf2T4kFGqKqiBURan1yYbtV4yTk2LZ2K8tPqsgj41D99dIMtMUyy6e",
-	"PDn/ZlBTtpXR/d4FR5ZKqtG1MWHNj+BrOC4gMBLty9FyidV66as4s6Uf/D/6lGHNLHWEDbDdAGrYHG3g",
-	"IIPwJt2yU3ILzlT8pU5eA5nIXXKXMPdFrtGDetWIJJuGmGuyAjOJKYb1CBX43B1ogyDdDta7g9+RE9RD",
-	"IjqH7h9++60mnX198+o5+fjxDgsgophMKTfdWzCCs2gPkD8jT4IzckypzsjN8UvjX4VpQsI1yI1ELQWm",
-	"6bpl1jbBiIjf+fJswNF81n+9xLbSpJpYySGqyN80yEKKtSihLoTja762RUjF0u6LpoQfAiGoZKRgS9gJ",
-	"nuxwyxMOR7V9D73lQrHC7wt3ZCfEkyDFXq4qJES21y38/oUiy4qnUKsQzAjJUnMrBxJ82ziFKUgZsaX5",
-	"cSRPU+v5xiOTIdc+nthBYRRwmbi5Ezue1NzfbiKtgRPYAp9WdKuaWovaJouGjdNoqY5gdn5o+o6p59Ul",
-	"dbxnXLPMytPrJkJkzhS6yILT6HPfT7tferWlqH5zrIpyKAIip7qnaE1RbSP+hW6modpzTT8AIQw3JiV4",
-	"M9dS7Pis2ex1rtTMYfXAR5VWTVVjqtYRmzucYv+dFFtyXieJ50tiSzCF0alxeuWwttRXO8mrej5NJP6F",
-	"3lN8ua48rfx6I14ZCTObNOdMJo7JMsEYrVGlZb5aaxVi7hfpJuJwxc9u6R4CoTXbQNgHfJSQ+svtm9fk",
-	"Fm57J+9tO0bPsD3d46Vee++viGkK3ApdGOoxAqzdo1d0T9aiyBp9SCVkUWnrzwiCX/2Cg0aiqt75ZB/M",
-	"aXXuJRct51qKwpj4nJlFK9DfHolnfrpEaxzqysvSxQ6axVZXEMFqlEJGWyBuT8TV3vKO8cLJ82evbuze",
-	"FZK835fM/tdWZFXBTskLrVwktbmVcmUJyGxkqlnJxHU5cbskqbWexHPeJagKFmKFISvJdCW5Ir/Ztz5e",
-	"h+7BxAgEXByWJaTioH8fRJZi6UKBzM5INElY9rQ6knRNzs+MatcOKtuk0LOjwkZja0V6culBEMrY3num",
-	"tMeFNTHQ71C+LgPEZnx2tzD+2fLQofe2vZPMliiYZjGlx11HXvvm8eCF8mBicpQl62vQrSN23D70YPEP",
-	"spc66+yc7x1tWoqyDFY3B1pDh8IWNja9Yx2rZEwlMbHqc/o/OTsDJr2JZEkjL7LDG6dRjYbX1itfd8Sd",
-	"EbsU3IIPlkrsom8FII3tijVdahoN7oEIFh5ioiPIFvH9793TH5P6zUgk+Tha3Hi2b5lNjl/eU7vZhwf2",
-	"MzzaeAbGQz+baUi89Devu/HV+N6b+wlaZqdKw10BQubOulOQ7veOFuWaLpi+c2WOwGtK/ujkLj7Aqy2T",
-	"eXr3JZb4vLN4prsAEtO214JKe03MktmaGTNhQRV7elnJIqzrW4HoyznrXHH/FeR9iiUIvmTmB0WUNv23",
-	"RvNWseKeKfLHu7/97c6FakEjpBvQEhTk7ud8ReiO7r9MyN1fb07+z7OTb369gzbszIJbLiF3v51ffLwj",
-	"kpWMalWDBG27ub4idy9fPDsxTfz62+XHk7+ahuCdA+f302GgfWSvPETMwMqATwgbQAOv7RltvNU3b1/M",
-	"37/58fnrmbdUs/8FM2Jndv7rb2fJ04uPfwgdVGx3OtLweOFVZ/ocXtJ9CxSCJU2XMvFVPibhuYHhjFn7",
-	"aD6zbSa+7D+7cU4QVTc2AApcgNZ/zQklP/5s65+YX6DhUwJlw2XF0aSBknI8ZUlNtIc48sTWLmElHmSx",
-	"4670TCrKfZ0Kpzr4gJXg7JpwgV5lViiLUHNGQyD8e4QT2FEGBUjZqV67CKUr/bJghaVzrsPv8B+l2aZG",
-	"DJWMs7p8sFmNg/IWRlxOSd2BDrqqwuG1rguH9RJ9H3pVo9XN4o7VHoJ7P1M/+uM86mNzHscR0ATLeK0+",
-	"ZwW0uuylHVR3CCNLonV7PL3uEyWc7TAsIZZebj0eLvRvsCw3uy8VZc6sZ8PiPWtLdPYgnFyQJFKKYDi1",
-	"VX8SJucLe/a1AwDZvxL77SYEl4qKa4tROCVvOLMAVOyJLcDYfJxQTSjm4k/p+/0kj87BWrIPWlJY/aD7",
-	"QWkIMqpDWrZlzjPgl6fcxdy9tJNvX98SRfdtM2qKTY8tTjnI4b3uGgrt44HKluAHbW2lSexwXB+C6S+e",
-	"XpxfXvZI7FFi07Xd45VvEDplpT5NscdtDDubmZWf51nIJ2yeajOgXQ5lgTbt9R/Ybc7dOgViqJJuXUZ+",
-	"oC5Cla5tZajW7oVsDcEh6mtu6e/f/qSIFiugmG7CXosqWzW10hy9Zj3Ey/NvLh+fXU4kYAOPTq6jlcjQ",
-	"IW+v5y8UMQ+7StbopSilSJlSV0YqlhRqUal8xWmBY+JGCSkKc1ETIY1xxDL3DovAsSfhH4TURx8M9qEU",
-	"aoBka2wnPpFxz4qIOPFeFy3NaDYXoHQH8atCaAieELVXmm0dDcKJeeWa3Iui2jLL9LYtl8oFA8MLgoDR",
-	"QWS3I+07utS2ZMpV9wqgJNa0hBrDNdzVbiPCeKauCS12dK98P7TjJ8eK0M7qpwiNszWALDsE8Do7tdq0",
-	"h54DyOY4852t+JVZMoNmI4BZUc5XAEsddqb74/AzMxjPLCAGRAWcqMa+Nv3e5EXBsj7f+4iS0tBXbD2E",
-	"39qoVgexXwArBFXECSOndmBDV0alotsGiHP74vsXr9/bQnI9NAiwE2Nl9ZRfVw+VF6qxtAhsmibh1Qqt",
-	"Y6/7KMepyv/JjudbObg7x5zycFm+X9Zi21oXCKpSFV8Y0069LN4yoPro+N9TURiRTVZSVGUY64xy41h5",
-	"O0mmxpZhQPJ54C6MZ+S6hxVOralk2dg+Adw+juEC2K+HKgNzIcMSIFiwM1ZfI3IZjNsmY8l8rKn0gMEy",
-	"bPC7vGBv7Wodcc4OchNFUekw895ks77HYvyB0QI7MJaprK73ojRJ18zVKYH6hnD0jJIKFD4O02DDveZu",
-	"Us31kqs40RnkF8UKn6+hywi39MGVwLe+FZJdWUoBe49e4d13l4Ba6d2WLjbNPpj9Wt9xAYLSepL6joed",
-	"yqA2NsLb8NbsvqCKA6NQE8ubBBOlIUkBM5KdgECkJSeoBGbA+D2cg2eLiNiJcSP2Otuz5V44f1BnxwHt",
-	"bgy3F9oMitxbArWarDeXTgVo27n/YpqnA47xegOFzAt0UthqP/gonqxpjofDXRcmxA4VzxBapCKwYXRa",
-	"JqTKSnNbqlSXI2h1LEe5a3KcFg/vT0mf7BDohTKiIh67sDJhVqIp7usLCqtVDCkCgfC1Vdh2gOO1HgIj",
-	"+cBHPWVtu6UFkFEKz0tz9swpabrkzWrPWXyY4BE6hj8f24TrrFi9tIjALvJ0Qv0G9mFE9QZIF4NHe/rz",
-	"1ukLAWs6m8hZHT+cPYwXHbENxcwwMrBbG6O3kwwJ9YZcqeyRrI+JO9BuWH3zMTlMN5WcuQ4lePkwa1E+",
-	"omUeYLYdDsmEQ8dGZzp9BRSoiHG9NvdlQdXa8RGBqmGdcY/ICZmTNt3zklH96E9jWD7G8g43uvenhC8C",
-	"0SdI+SCarsAw9QFYNgxQZyYcEkGHh/SpIREvFjIl9vHglNCqCXiNEn8jCKFdk33DGAMu/j3E8nuI5fcQ",
-	"y+8hlv9iIRZ3e/emf5qH3rHl7zGZ32Myv8dkfo/J/B6T+T0m83tM5r9uTGa4jsS/OE7zc4PjH+2AjkMY",
-	"/y4WsTgFMDM0VQxawh2playz96pGn2IkxSaHpk6cZtby7jVRx6ZWfz4oo40JuD4FrPek7boMW8EqvDpH",
-	"cZ5XUjKu+wrXwy2LJGepkUBwt+YRZQNV956g2EKKnWLSZrP1cJ0dU3l2KcU2LFgcwU5NtEbDRfLHUuod",
-	"k6EToutqkW+1Gm3NgB1aPb/NwvXskKOK5abBQs5vlmDOV3rNuM5TQFjTsrRagStnCRpXUx0F6Espxgww",
-	"hkZQpSJLmpoWYGctzYBtOBJ/nuPPczdZ3VSQ86Dj0y/b1nrYFsjp83O6m/pTCjtAG143ehbmYUIKahwp",
-	"XE/IQOucr5SrrtbuTaxilZf8FyzQhVSBNR0x3pxQvFDRPGvLDZ8zN+rAJ1uaF8jQyviIuKvYhEebr/gL",
-	"/orptchUuLLGhoX1AxSE7gmyE3JDQJrldbBguJJgcCbv88zm7Y9bcxjDW/ve4NJ71Tmbb8Xnpm53fDC4",
-	"J/Diy/qVYCpBLodc1TUGRrnp2rlw7S6/4W4LB+Jd2TbnkagjaMg25rhlRpNGCxrfCe7PtKB55GaBnxzR",
-	"qSKUlEwqwb9Q+J1Ye3mUYUepisleB2fsaq20Frx2rwZ07yyXlownfkPWDl23Z1yBik27Vq+nRqWinFYO",
-	"OZlpRicIu+/NTL5ndDtOf64nsZ5ob/B1f92qus4EtxkQZcqbLJsatpP7ueUH6tCAU8uBuRNVkYGhgSoA",
-	"WnM2199quw/gYSuqVc7nU2No057/GJ855NGdnBCVibTaBvXSF1qR/+Pm1UviHkGWrDtrzxitpNjf2Tw4",
-	"vWbb4JZ13u+AY5jyPXp9aZ3qA1y6WPUlTKADJ71F/OPokJKZUesLFfQ1RYqUdsqB2SqFdXXSCTlisPgR",
-	"KWh/dHVm0J8lulxxR0BqAtUjD9yfze7qqW5Z40ywgjDY6DFa5CP8lR63zABlDHUphLaYixZGqZ08VT5H",
-	"Vke9Ri3J/o4fTUXb1hr/nWMgN4psWKk/AXHjMvrhJLQjR42Z68Wt3ew34JwGlgOns9m+iX+casnw64DQ",
-	"eRAl2xdin6BpWz9Dl5CKUV6VY+isn9lHoW5hxv4/9t5+uY0cyxN9FQR3I9w9NylRtutLjo1YtWxXears",
-	"8lhyee5t15ogEyQxSgJsACma43HEPs0+2D7JDZxzkIkkM/mdkl3V/UeXJZEJJHBwcD5/v4YKwF0B58VH",
-	"6T4sPS/Go1O7w1y9LiCMgETTSOeESiKIKZYrf1qz2wYcOeJHbEZ5rSrYDoaXgqx0kg6febuFZ3DP+4k1",
-	"wqZty33bjI7m/+Z4yh1fY5XhzNicK2eRxGEJ9pldka7xNujf8Vz8vjXs8kucQT6tLy4T6Y6G2V7oZlcE",
-	"uKrE6lvUAZa5hsuXENXtDMsALcALLYFT+7WEACFAE4LUl6js88L34GP/jKLmwomlCopNR+41r681hqu5",
-	"lp/1NcTu47kmbARAfPVGQwnmv2kuhDxUQk7WcnyaXWN/2wHy+wmUUPxOUEHI2vCnsO4qn045ac1ACtoc",
-	"79eGzkkSrjwbAsO1N36uUq0Eve2K+4mnC/RrN58B/wTISQVtae3S5Dbn2YcDgIYQ3Rx5TguRSQKAIq5I",
-	"OJ8RMD/qpaY75AJoNXatmAGF2FTBVWL1b3/afwNsUDbAygnMSo2oLm6YcQOMeYTYv4SS/LC3CYW3mG7T",
-	"IlxOBAKUbRO3fDdZ+OMPLgIkGDA8BZZ9PcFuE9KWwPrz+bJaN9qJ3cyzdfdJU9RtF0lcBxlbk4wAKva1",
-	"6FeRAVJ/zQ3EMBICMRphwcgouFCQopxzA4l+hCQtqm8X0CZzwp7jxkwFDz6J1VOBOR/K/Wdi5OJsvlcC",
-	"CCyD6qAkKqm78gulvpopZzNKQeN8H+C9c8Lg5TIpbExZQ5/AtPWcWzYzAogPGJ8IXgPTTHOqS4Fhh82A",
-	"p9kCSnD845yR/llj7pUhlRvBKuJz6kMCIfGxnXYLxlR1Pn3LVTrQH/vgaXkFWlQQFaULlrncqIT1oe6i",
-	"D5Obc+mgMEo6rMeAOpKyPSNs1yzPwCrDUQILScQ8jTrT72U957TeM9ESMP4xg+J0o5S/aaDXKWw5CP2W",
-	"cg1S7zTCexbXTVnnCeWt5L6FVdhOUK+Kq7lYPaFSFHa/jkTZnStFyEoFo3f1+UndIbE3kuDvCBW4cRpv",
-	"dwXx/RVLA0PkOYGMUEK0txA/r6sQTMVK0qa3RW06PG8bOuwbsaCr86A8UX2YSxs+FpcZMXMvh7lGAfhp",
-	"l0YHo2+lN32E2bqcNf5OUoxbJ+jXmNvemlx/kMssbShkIXJF6cjSjatWkOz3ZEfu/X1y2GuqEqz8T7Gl",
-	"m1ef86/pK2pY1Pp4w6oEROG/nWIRft/qrAnuhv6SrLFa+JhuUvhM4FtF7lfBTQXmOFqI9R1Jm5Cn+M4+",
-	"SJNvUMQBU5mCPkVWuSeYRZKWccUgmMUyaRvKEeDxH4zgtiHQvHNFh79AXF29HSw3eX8lL2vdEtfGjcJz",
-	"ox2tlIWElQ1L1iCFL+ldimsDWV+8hRe6VGq1/TWXaleAup8BSK7snrKACFlh4XA6A9jAWqA4NBTj2Sr9",
-	"wS94ijyNMwgbfYh/+fsqqODHrv9295YbaEjwj3mlr8qnvIanRL/6vQwzxQCGm7mVanEPH220PsAHpHet",
-	"3TXBp7tnSMaGK7dLBo0rV++NQAJ0tyBR49VVKeBYPSPPoEoEh2TziYaaUzg1VB8SLmc2za0LFNSVopHt",
-	"C/DCmxVr1bT4x4gU1ycnj9be6R/ffu9gmzK1TdZxNWHSujQVxUrehgk1hmi4W8YH/i9enzVIXe0+Hb3L",
-	"zpGC2Cx/W/TXwcPqRWw6y6herIln6EPjwd+krjbyCu3Fe1ZjOkttpFs09AnvgYMdvtNAaroNGdbmZjvv",
-	"vtXtfb1iq+bWIgZFeExlyhvBtMOuH0cHkgTtnykLj9hH160I6TYqZ1cV2TqlXyzBRZ9C6NVe0wvSAivb",
-	"Vgx3a0S3Znete16yXFc3MAqLNkRfnLBQ+a2EgSKnhD3sPf6eDRZOQMPptL6wbJ25kku3RcsofiwpDYtm",
-	"+iMkipjVwh4QwbddR+VA8WlIsyTsrNeLX2zLU1guct2dSnmZHVM4JlfDcEOtzN0IZLWYaiOW3kAb6JQS",
-	"htGq2S0MuDDHpFyyeApN635Vvto6CYLdLNoNQhDvCf4m5tbhWRYgZ7xOQuErmkHXBXprksjc3NSt3vNo",
-	"tYLT5J8T2NETjJEDFaZ/RmPhPTk/20qWmxghamVrc8XPugpgTGpiFjgkZbWJ2mq8H4sBQUylaJbq+qrC",
-	"bbrvoPXvpprXa06LUNyzvkZJ1Ha6X2RZWLKih72S7phu4eHjs6OgbBmBDW9ZSEitcOsbcaR+j326Ktrs",
-	"iVhry4mR/Fivt4d6tjlk41ftCj5Zz5QeIqcwTHhoJQTZuBlHbK24gEwZDkpF/Vv1O4SdlOpDWtvY9gv3",
-	"OiVg+mOzxa2+oWYLIh8q6be+/aa3qS+/qf5YFG2tfvfrZr9FLH/f3o2dZaGddo+koXWvKjE1fuG2p6vx",
-	"nLigHZZqciZ6rqBH7mS7ViQ6D/i4xvc4iqMAQxzgJZS7uZrF9BdMv3DhyaWPtLe/zqElacoXcWLOf8/r",
-	"6DyrZ995i7mypxXS3eX2SDvLm4wklnLHB9wKKKRHanMIxfOFjXLdwK6BNcduwkv6yxP2iqIT1O5I0Qnp",
-	"6IgD3MpUKpaKoUyb0Bk2+eEjnavd9DfxyNSWRPnXxvu3oEHj1rGx5lnZZ4DkntBjkKVbEqIdfGhmE27X",
-	"6TLgRLJF6RlUkz2A3h/g2IYO9rLYDF4BG1ajLtVas6aZEDnpzHIzrk3lXFT3Ni04v8e6aaPLnEdtm5YX",
-	"IpLW+pJqPf+w285WN7Uq7Fvuqh+0tmniGiSnNMGbR1l9kabnVR4UNvBk/zq5UjGEarm1Roemxu4lunEQ",
-	"y+gYlkJRpwhXdNIxtPOqottfU7/1Lt/FVOcUV14yiGZ5M8jGRZZp8PfYEKiGvP6xFL21W1r84+oAW3wD",
-	"MSo+DBZO7PhNZ/hoJIfw1ZrXuRIElmTEUMhbkQLFfcHp6uaaTXRu0NXc8vWwYn5lsiutu1RZD1VwU8Ft",
-	"bkTKBETPrfyI42415HJ8OVre+qWrbkH9jJeXrlGO/sYzrurolXgpYGsFOxZGKEOwrgEAGBIIM+P3Zsu9",
-	"oIzicmUZ8naNtEGwk1BBiBrY5tOpSFk+Y4MFXTXcharwZ3DHABjcQKeLBzYpIFlCj2FEie0Enx7QvYFJ",
-	"yrCOjTtwqY0RBXHtDq5PeRstR1h3sbnpKY3Te23WU9DXe2Wz/IM/AfXHPGKUhf/VhmFLKcCu/OGiCsD5",
-	"7O2bZZ+ovifteBOhwziWg+M9MxzTMaLoHPi8ZV0SVq5xd5vCqpiZ2T5+Fe/R5qPfiDGx1hbAkXa8d2Md",
-	"V9cyq7cadmldy6rHpAMJoQ2X9Rs9P6KCBXVhm1DO5qG9bljoFajrGWzPjJxW3LGatGSRFdrWZdjoIe1U",
-	"aoujbvEiyw1OPJg/cLPind0pllTq+qJN1dQdhhdGU7lho0eyrnKKstI1vRkOaRG2WyFqEtvJ5wzfqU3K",
-	"1pndVAJcFYeK9DTb5Ipwefz7FgtZlBPj25Z3Z2VylberP3J1eAt86ORtA7LhOgDU/Yon7Szji+bMfhDM",
-	"9QdfmJ/950IU2Mqx+iDVcQLBRmcbA3xvNEHcr+AK7NXGWlkVmkEhRbQ9YbCNEeNidWpK7tEBgJJ76DIe",
-	"Gz49ZxCDswlTOiqlVprZMj5c1oWTPK4CJ0exKyvMUVxDW9/QfaQqJ//43TP/5Wkpim0rxPX1h2eplKgL",
-	"KDMRmksFKf3xFgdnOZh88EGKg+LLAAG4msRTosQcIppFc01g+F2JxC+H0x9uw9G8/fFbNtd1Q52qf8uj",
-	"V0mFoP5m+d2iSgoeVjf1Rmg8KJPfLPz4sbonvxODidY3u90Ge0G+0XcaKpo22T/iVuxSJPhKOzkUz25F",
-	"fangpNYHL8KwmeCpTQo/1xEZdMAIpMYw7DY+6ex56Gjlw7lb15fRaCi5qHpuq4YNukuIwZgWNbpbol3a",
-	"eMHELxCZkP9BF0PGhzdYV+6EmeKAy5A35ZvQw45xXQSRbu/GoBEOuzQqjonJBctVJqxlY3kr1FZplBo3",
-	"EqLi0rLokytMZcmxT1cJXP+wtwEefY+DEcn/mhemT23zsiX7/lKsFOp4i4IhdhFfa9gPqf31BwCDGgGq",
-	"tBJsytNl/o2aq7jujouPb12XunJCDaloaAgtNTg5alf/VDoSnxP2iZbA/zPafvjxlv6BOQX/r8HC/39u",
-	"Mv+fTKob/1/0u/y/vPfh//sfegCfBuD5zxBJ/uQ1/OfVF65b6lqktjXrWvvUdbG61VWt78IkAV9zmDdb",
-	"BsslVJkVCP8NMW3MwAFgIL4ORyL2hkTZBoKTegm9JlhvP9KNoJ4XP6QXwQRhPppy70lnXl71W6nPZYOl",
-	"MFPCg36v66q3Ypgb6RZX/nG4hraEjpX+NYZa38iisvG8QyBaH8LnSrUxkz+LRaXaAGYJyyW4gVoI+uzE",
-	"uVnn82eofB3phrJ93CQvc29fBNqUgikFqBFTDdlN5iZG5+MJKpeL1y9O2CsgHuFGAJsI9hkmTKb4u7dv",
-	"Xzy9/S55rzBh5H/15vkle/To0Q9MKvb2+vKEPTNGm/JvPzz+5jtGZW22gCpFSp/+UKeij6l6gDpA8gSR",
-	"ATQ0CuXJe/VePYP4/owyppjWl4r1P3b5cCis7UOLgrdYhkgu8QR01rzoP4CcrFAEOg2iPNDp4uS96s/y",
-	"QSaH/XPKBZQwVF4GmVQnrG9FNuqf+zGwygHx3EXKpEqKRgYxtSK7FRa46gA8O2ETbqZw3Y340Fk/GqSa",
-	"++cBD5H1g0qH0opz9kbw1D/heZ5liOoogtZP4t9zVbn9WL/UkvSo96ruWeXHHhTXif9M48NA8/TPi4cQ",
-	"QQlU571X8SexhRDXCdtVAdbNbxgUUCZMjrCu0IplcrAn+HwJtRlIfoPbsTSGEbeCZ9F0tnwnkjHYPpJB",
-	"OGyUFfJ3LKDanbxXFyqSNITO/di1Tsy6+awfFVtiy/d54KmCQ50Q9BfUwBQygrW7WHEiFJtKlUNV9Vgn",
-	"TLr3itsbS+7mzGg9oqLSvzzuPWJ9P/KHfPbBi6VI+wlyIMGv3876f4Xj8Y6A1DBx5Y+Bn6NfZdwTyx73",
-	"Hp+wC3pneCm4koZ6JhhV9RSnZ06g7Zz9+Ow6mAD9j11YoH454JCrUHRKyVdA2E8ZrCg6EwjbqVj/2TUf",
-	"9/0UXr+FZz599suz62e0vi9GXeA766+gFj8+e/he9el6+jAVXAG4RR+vJKunAs4sFPb4K2LErfPOejj9",
-	"8OxXWgkc4Jz9S79kyUB9TljpRjCeAVoCygDWhEDnE7Be9P+9+wo1ePc3KebdC3vOXl28fNb362wDdgl3",
-	"tPfCy/tKoZRfJll0svI8le7kvQJsmqFQWDQjU6GcHEnvcXcuZnw4Ed2HJ73yIol+F9ecd/7tIpZ4i13j",
-	"AYLeIr/OTOhZJgL04djwKd7ciCLU8W/46wyugrL7pXPe6Z3QaHomFJ/Jznnn0ckZTMrvMtx/p3wmT2/P",
-	"TlEjdwOoo//TuO6av8D6aPawBzQixZl7kXbOO95DuoAHvQnPAVCnmVYWr9uHvd4S5ROfzTI5hGec/gdF",
-	"1vG632QMVEYC5wyu2CVD/GdMehQ953VPLKZ4+poquT9X9ggOTtgEexPCTCotkD4SrJkRc2EdKgLsVYbm",
-	"W54j70G497z14OUURmnYgNNPMv2My5+JJiucVMcYoNK8vMqhIKQYf9fOC8B6scBev4HXMfMCsmdRvs0J",
-	"g97FuJoOIU6SQvNSPr265ZeZtqKyEyBdAfOuc/73+iUvP3L6wj/p8+8rkvJ49aWfaiWOsJ8waUBpRxB/",
-	"2E3cml13LRNm3WmBP5OxEbdSAEp8xRgA0wvJtDQY72gZgZ4GRUfdF/7fdO+QMRKO5DeNRxInubIvS+A7",
-	"apjlqaDxQYoAjCdElvz8bsQMV+tRj6WBs85/+R+5gO4UUnZIxZ1EB7nYMYo9rPS7/N6mpvAL0KqGoI0u",
-	"quf8lYwFtf5SSRgGVxAOcEU94PZURc0brzWSBmrhlA9vlJ5nIiVK7NqI4fNSlvwBHnnTCx/vzeSo5gak",
-	"80lEgeYPP1DDgE2XnrAXMYcU4CDx3AroDg5mCfqSVdm7KKcJ63M0zXBkyWhNKq4C9kMkEpnWNzZQFCnG",
-	"aWH2FwYrM6ECwUj9XfFKe9MEF8iWVdL+REO4A6C1VvfvmUphfa5ohD/b9j0jJ5xWGHyGnXYs6VCfa12o",
-	"BJ8py556CfhiGK8tYoc2H6AXCYXxOlwlNI1CTSP1HdLo43YypwGGizxjuGxSvMylKvQ3u6g8yQ/oJCgK",
-	"0FfgtUDBHdi2KdOjVTEh8Tj4iMNd/DeNzHwbxKOoJCsL6WBZp3w4kQqWdSAAKE8Tri7VYHQe9h71ur2z",
-	"bu/h9dk3573eea/3/2HTzNYCRy/8OifRKyNRIT/4dcr7z0LMaKuruqIQtwEf3pDPCx7d7orLO0+N5hLC",
-	"V6D/lVA5LjiWPAP5xt84OQXjLVfgPEJOAm4lAtBOKnZ4SF30rTauj4YxGFFzacUJuwAjCr3uLHsS7Cv/",
-	"c2klpzJ9r6JYUdGr6ccHW9npOOZjk6pPh4ywJSgQPJRsA/Qka4w2WKkNNtsF+K0P8KKGSFMf+THP+8iE",
-	"xxy3N01WGoKIxKK/IWP/OanrPAWnGEvVBmJMfCEN42EI9YABXxMuZbBfoh1oGrZgjNtp2LonET7x1srC",
-	"b2FAKm56ppV4tZaP3A7Psf5pofZq96etXlFQdf2EcQh9IcwlpA2MzlXatNgWif9rDP9OFym8QjWf/6HL",
-	"68DI/XQ2XhuXmCnd6rO/yKl0LVsifq9bDkJowH3zkl9xU72e2EbtnoqPoVy4VvteXv0GKsSfpn+9+vVV",
-	"iLRxyD5UtWrCrDMCvYNLkWUFLYSdQcBxIkTgcwEGWLwzvCzmGWdjgXeKd1yMnk0AI3xkNCaEl4xQmHSD",
-	"NqyTQBL4ehkc2ttIBvEnv9FZgxj+U93+U90eX93upog+dlW6qoxqkFjFR3fqRXrt51aUE+JhgC03ETyw",
-	"r13iXLpPpW3G97/A/F+ggPdPOamsxsrgh6tBcJ78qND1M1oyQrdXhrfCyNGiOXzyjmfEFj2f6Ex4qxTy",
-	"hkAAP51xI+AyhPAHnA6lU2GZEYS+RjAp3jc7xxKJ0M00L3lAGFdiDopkmPtzNkqgBy4kSIqUT9HVGfLC",
-	"QLsnLYOuSHT1+n73PmRS3fTxLwbKGEIHNbTmrqrX32AZgnpt93qEsej7dZL4LqwOvNURrszXRt9SKFNp",
-	"JpQzC3g+ZaYS9A798mPkJN0gShj/9b+CS66s6gii5f2jfLY5e3LW6yWMZ1bH0dYHgbALn/KAkPRZP2B9",
-	"wr5WeT0UtL0bLPRh3DEjxnnGDfaG1oeD/0aTbHG7cYhWzaFwFUL7PK17QboQjgsFsBvyMkPueKbH9UH+",
-	"pEEvvHB07YZQCjVtYgA1k9ZBrYtlE2RvQZoN9qbC6qr0B5zyB8fNWLj+ntsJbEy42Kvb+bCJYzrNxckR",
-	"duAlUPtD2utj2AKm9HzbFY7ODX0OsWTrQwN8OAknuFC5soxuoVosGPCAuFwrKy3QLpRQEYgjIT7KZSQY",
-	"nhIdyuqBiTivpGj13KywdbV1euAWxcFYsfjnuKpUIQALcshenn7y1sHn5iv2wq+TQGaFiLtQYrmKM1xZ",
-	"MnQh4BIuQ6BRgLPef/3r1TU7Lb4LpQqBQAdDo7jRVCMAoUxxK8x7RVfAORtONCQDA6N9bNAoMYfKP3YV",
-	"eOgGAoh7JTauVwgDYahiJH+IMzFyxPoLv6gL9VykaYVSbff4KYIqHhJBJWPWb9LYCNt1lMVdJsrsZHrI",
-	"s+2DpRFV6B3HSZ+SRKA3YNcaG6F28AhJwDTFOLvXUnQVrRyyfU6UMBSTFV2eu0mBhtmU73nhLNRgSsvG",
-	"/ih5eR5rnT4piuGcya0TqRdkiEM6PSOXriqeT2GEy3ICF8X4d5ivf679JYlcCsoJo3jGokVhPJrUlpd7",
-	"7SUT13lAvYTTuFJPqM9iLNgp/IKJj7OM+7M/QQrg6rL9KNx2a9bb7aRGL90573T9//727McXr9jlszfX",
-	"L56/uLy4fga//b//+/9UmyTOvUHwbffsrPvw4XXvu5D4qPa+dHjKO0lnJNVYmJkB/PvOD4OzIT5OafcB",
-	"EpeYRoGnnf1QeRqlqzrnnctX/yPUJRV7VuwTezR6yM/OtlcltavZ5uV4oJwV+b8mGxKBuQEFA5IaE+8W",
-	"DESm58t1IcF9yWeZ5qlIKzOCosuaqhzY1AYR3PWC+RW671djFmf/lN2jyu5LnopjmuVHUZX+VxrKCzqc",
-	"CIPqb6Z1RVBZqD2GAjSInRbWHGTzAnFlvf19GY9yqAqlJqK/fzq2hPkTDMv5Lyf/4Cc04ok2sK6Bwt6L",
-	"1jP8E7u8KAOJ/+ArMvrwu27vYbd3dg2Tofn4j2BdXjTnpc9YYSTPOuedx6OHvPP5930EtVXnI97Psj5G",
-	"qjGw7Xv7XdjDzCQb+R7rjCTYMzbiWYapbacLRyA+NKiCob7dSzGS0OnqISsO1hZG1GFW/h0ZXThrxuOV",
-	"2CF40lT4QnapFTwTaVTfDw1CJ+wFSoEgOQgh1jLOsrq8r3N3tLXd04OC6O42txpgYsUfe/3mxW8X18/Y",
-	"z8/+3+Jj+xzYoxajxG/251CSe6x4a+rxLRh6XsdQb8Z+ZzDSjFHtSeMt/atCB2eH6pmEjWTmhBHpE2YE",
-	"xdKVsNiZAw0bZX157c3+NJrYVsndKg7NmmxY/ddLQJu1X10KPX7kQ1T/TSlPamDf4ZkhrxroghPIHY8D",
-	"uymcKFy02iQmcNU1pViByGLjDPz1hy23kH4KhYcnBZHpWN7CfVfkJygumFvcb54ucLcx8w/Ra8eGehp6",
-	"eFIxNt5h6UOiXI9GmVSi3/hOgfC5fKet+r1LEXoOwliHZ9NU6h4LbdO86DO7FbPfTT1NpJvLmgaSxS79",
-	"t/KZbi1qwtdcdrOE89qWSn5aLd5bKu+PNHKsaXeJCABV4kDA6UHyTpswo/XU20oQ8BahXQ/sIiKMcAQa",
-	"R2HuiJMZnbUy7wTZcsxkl9WPDXGDpxUMsHX1h0Uy3lt1QWHQr6Jml5E27OHjElUVBB2LDUpJf5GK6Uw7",
-	"oYaL7s8AvtlcQLIeInNnS25XWSOug63srbMWxq+T88uiBT6q4vhFD9egVUcdum1XbeDsKi1QW52a5Zbm",
-	"JrPmdGbEKJPjiWtONxXCSgmkEPuXagwM1efUHpNgEggKuhD9StgEwWodHz+wdEBDO6b/ijZJIGeV/sNE",
-	"hQ/EvzZ5r4rKZNpL/+mRMEIB0rE/50kYixli2lMpS6W9OWGXYZKhLbiInaCJBvcvUaHXZJheh5WpHOsv",
-	"54Ac7zIo3vROiksuvRRRxrTYoVjrYfnjVAjq3sDLN7QVb39prKk3iU/ApobRQr+6E/ZuIrNAUIJ9EmQZ",
-	"UBsKV0ORoQzmyp+NJ9ixNOcmRZsFrCIbwYs0hT3WXSZ79g89vCOV+lalwrA5ogMdKi2wpOjU+aU7hips",
-	"yGIFy14kLFDgJbEmCxDrhR6Rhk0Ez9yEWt2dRX6NurRWC9vZu6PtPIol6N3k/TcOGFXWHeBTaLyi9G5z",
-	"jtJbgdRVqHPlUj1Xy/XZxSVh8kyEmooA29TUuk9jf4GNfjS19tv8a5Z2lQevoaDsSDIw5DObZ2tqoSAg",
-	"UbgJASwinPaElVtTgOkUFkg46YQFRE4EVNEB4oR/WbB1Mj327gPdWogBDtTpYWQ25TdYBKvVEKkO6zPh",
-	"9DpfnlSFmbUrUFwloRhwzqPmMemY5dJ7chn0hoerIW1Boryt0mwZX3Ls4CDTOLQXeEmA5DSZs0hjL4YZ",
-	"FT8noFOwlRmQWbxjiXdIYaoG1BYQsAm3oR4yom6iUqwTBqB5nEJLkSFFgSdyg2u8Vv+He7qYolC5vikC",
-	"QtaJGSUZAX481FIVdIcFtWsHCktwfQ3A+YuUEcfnOVO6rGW1Ez378Pihf/tooMBx0jv5Hof1ojHYJesX",
-	"We3gF7VXscuxo7gom1tSq8zyRYFZUjZfQilsgfYD7cnHdR3xhGRaiS70LTXq3eeBs6QsMRQYtaVaL52b",
-	"oahAwcCRmXI3nETKFmCWjJ5pK2LiTzoHAWeoUOvQslKvWf2kr2DOX6ByLSfXqn7lDPZuRZrQ/RoIXOGg",
-	"gOGXqRyNEJ/vyGpWT9cnWSKolgCrgpKNv67Mf8LtCbsG4DXHKZ0SSCvhmkiK+mX/q6E2KeLlQSdDQyVF",
-	"mOCXbLvTJO8M0cmrnVWEHjzGOksPNPSaIr6vM2gIEh/dCev/T8Wnos/817DtnqCdksBHzJxQ56gPoXky",
-	"gD0FbD6KRC8B66Ho98Nj+wEWChpJQbhCpqnonCjlD1ClsNVPlyBDj3osSHlIzEfoeI2VaPiVPcUu2a1I",
-	"bc8c/gC+0fmfmVCcgvwGjhtSG6KZY+VYdbHCYUstiG9+3xHjsAE15+kKIGGPEeLAMQDn8gAfeVjIyrrK",
-	"s0bde/qJ/rWx+AcrduDopBpuarJdCVcLkaQttYx4JdxY2nOoeK8GquklHlgmy9zgjLtJmTApF6oqUQ2J",
-	"kxq86XuqJyrmvZdcrJUCf7OvKXGAsgTvxIABYBOCrR0s8B9PGGfQ3wFmW8YhS0CfyQS/JW83r2lTfypH",
-	"o7XVDPuLAtajVZM1dalir463FYZvHx/albyvJvIL1e617ua6graSaqhMgIJ+qUD8/M1a3frjG4Mlbn2t",
-	"MF4JcytMF/C38KMVBN++v36M9F4Dexpd6AAh22ecXTkxY3/BSguTq/5fE9aHAgvG2S96/AtANvQBLhSg",
-	"ljl7Tf9O3qs+RoH6gO1goRKFWpx+gj+gbSBTaLKKJlWO7+0KHE5a1n+f93qPhvAa8E/Rxd/4T+Av+k8I",
-	"qAfqLKV6r/q/cOu6ANTfffG0T90yRvApolwDvsFEQkA6onUc8xmAJzLk2Dth70q46OgRUY8mIfMIWGoI",
-	"jNelya7gewdHEbaqi+DWwXtvZ1NDXz+sbRdfbo8Gf/ri4SfsF3krCoRcPQIDsc14uPjoBNIyNPQQ+llA",
-	"J70N9nwmb8STpQguiQNXYl4HMeLH+LNnNn6US1kpcCyxZAQht8YcGgKOHXoZQXfX+ry90XMqjyncX+YV",
-	"FeDgh4RVqCTmMmVWlxUy0MpP9dvg/BBluKy5x7HV7J+ycCtYPkNT3rp8eFNBfS+wz6DDVYbww5aR67X1",
-	"qSgSYyIeacxv+jM9hhQngmwUVaEPbLnvXiUOHWJxDLSbbEho/rhf9fhRYsdiNBLEv9MZB+Ts6LU+4IqU",
-	"f6Of9Uzs4IwuvWubSFXeq/KTW4oq7B1DqWsneAXHHWD6aSiO41Xk4Qn+caSzTM/t8t9r2wmOJxN7xiJo",
-	"dxFKxm6/wT+22AnwhxLRokmuwkLhZ1xojRZuuonO0k2Y7nquRBGO81/wRykk1TA2sSqzb0QmuBV/9msr",
-	"APbCsi3lA/ausWnsZKIiYD1Xthi1xMrmaD95ywn6xUr+CtxgU2wnM7h7ttYg+UlnRzJNj1/w5+d2Dyi4",
-	"dyBJAIVbMYaBl2OYCa66+QyOI/wGjFGescGCoGNbUBuZHu8SRzgPnjkRN0Q18kVcwBnwnovP/KLH1/gr",
-	"6tuhZGbEnOOv4sBjI1TaP3mvCrCVB5ZleszQPod1KWzyeSg1BE4Z5gWASyUMWZEhFwxYV0lDPUpRsRZa",
-	"Td6rMTDdFZwEgwU5fMoZnbFZxpWoBDFwRSohCLYcgVgKO2AQUKo14YJf/M60FSj4RY+vYBO2/PCbXNVE",
-	"EH/ULDAi4XoGQBq/WU2hRDSWDux5+UnP2ZSrBY0bGmzBFUdeG0ymwzs2zcTxJYDFYh7fQCMA/yin+bRz",
-	"ftbrBUI++sUqpfyWaw4Ikdt99i3gP275XGza+uNHiPSYDu2tMDwrDy8i1IuZXa2nmwozFhCMDYiZx40i",
-	"eQ16muq5yjRP17ZAQsWFl0uvJOU0FHWw/4JULQJM4W9CT1ykHpF/Cx4Bf42DkP3/1q/JGtCUvgI9AskT",
-	"q/FEk3laaun9z/PXeYJrX01OhXV8OrP1Cquegn3b4w1wQ3uca9iezhFxV4tbBGoDxEcHIKwlI/VQZzrf",
-	"3Q7afIinwntmzZbQZW5u0V64fP3W65SpNouEKeHm2twUDTVYtThaquXaEBt6SWO3dUbp+c+Nnu7w8Wu9",
-	"w4ffydRN2nXxwiq1m94D+mG6U5aLvqDXUQPCWSsXyVTfrqFcehGXZxGkJ5Rskd0MpYwAZ0hgg2AgF7yO",
-	"/nRhM/jbN7/YpKizhkazlSJvBBxXYs4k1M7Sk251lnsrHCmMvRku03Oix6BFs07PMHAaPuzt6KGeyVCP",
-	"CAXdodiMp4vAQOa/431rmLi04A9B+z86DYpIbEdcAv+sK0zqaC0iLFT/JaVZvBglZLx0oTZSLBdE8kWB",
-	"N49vgHRVSUArCK+FZPhjqbCGZ/WMv9S34kt1rv3cqPnyD9D/dO23tHJUI6wdv/Ut+M0zbq3Yispylb6x",
-	"vM+wQYr6J+rLKn8MIc97yR0cjGglPs6kEXbpa1VwNOnftXf2A/9h9GjY/YZ/8133O/HwrPtD+njY7Q2+",
-	"Hz0aPU4BFy0Q6WMguJN0gI66IKTzNoMF8jPHLi5fPtulVP01t7bVslDYSG/h3NjVisjj1n96eyq0/Eob",
-	"86OzFw5SFna5IhNDKf6XEKjOhLMMo+2sLiiMNYc/HsDJeTeFlwAL0Dk/+/b7zbKydSLET+XC3hyv4jKa",
-	"sNcrB2Aj3fNxSzq5yYiU3p6fns7F4GTIjVsCZDo9ITj6U3jwf1N6PP6wEzoV7AGCGrYLdsjxFMC5pYAm",
-	"sN3td6VEdadwKLe5Y04/+f+urTh9R/x6lKk0VLlQJAt0bZMHFk22fYa9Xr1bcLl30k1Sw+eVvWvDBICS",
-	"oEYT4O3MmyEPewGX8nyJfXe1pL7eAHiJFfZ8sHebYxPVjzRUuAJ2bFNUZWbESH7sHFT5e0w3sFiNVm/r",
-	"11jvNZ/oaVlWDPtGHQ/H9/8M9cNugTJSgIigM0ddXfCnKGv+hGkTKLYjCPoEXmi2KAHn65K+w41wPfd9",
-	"zW8nMOFN6t2du0bQOdqtFAIBMe136JQ++G7apifCCMDtbxLVl9C/jTEEk6sYlJePLRt6VagCqFSZmfMG",
-	"xUo8IrjehYxrZGGNCOapvRd7YGv6e/1spUifMIgww1GAal2Mqg+1GmVyWHsOnFl8qV48TO6P48a/yVXt",
-	"FrZVG2pyZddzwhSc5KsRMmyMtHnmClyTNbRIb/xQX17ZzJtctXqJIucuHP92US38Vp5+Mrn6vIH/1zox",
-	"K7eVkGyKzStx74D3mUnoziL4q7og/ptctXgvQrKs5f1vFcwGaJTLxRYz2+bWnyJ3nqQlqJWC3wrQIswW",
-	"RzBFaY57a6O2eerl8gZWUAHe2prlgaOHD6kUZKx1Cu9LPdeQvvT3FF1x0pVo5AZA9AqSZnaF8T/sxS7B",
-	"22qiLkgO+PVL3WW5U23J3wXsBpm4xY4U20QUiiVob3tiCZJ2+sn/5/MpmVaNdpO3hc8pDzXUBdoJZksI",
-	"bhNYGTMvooifG8D65tyesAtmhH8lbzdBroSAmlQECpCrVKuaiMAFjHXlxKxt+drmgzCPtmwn//CLYOZ+",
-	"QRWGOKfjUEah5AAZ8sxAJSEltpDe3sv/SO9ci7yVc9Ag/ZkebwQJ90dziqY9lANQuxVgAy/l/AriJAT+",
-	"aSDYE7Nf9PjLEeiVaMwv3rBUOTC7Oo2sXlQn2Ei/PMIi8ppKkF5S8gRL5b593InKXnr1ZS91Q2QAsFw7",
-	"xFmvUh73zebSmjavEyo8bdWQ/UWPy4pRDrZDcgT8jn2OkIN04FoEP87+Qw8eWIjO+7OuhCn4Av/1rZKO",
-	"/fvLX/CSQbGL+prwJjnr9eDbtgIAWxgq3Aj2d8xa/g5Va8Gq1rkjr8gWMF2Pe49rbWd/Gq4PyG22dde0",
-	"JKb+Vd8ACFd73GKw37T8haAeXzQpX90ohNg7xdktz3Jxwp4BxkmJJwTFGFCxHeI3xHyzVB0yrrVRqtQO",
-	"JJFfdEsKzrFV/fQKwvgBKoxOKRKC+3tyLJRfQlps3mpTNY1++gn/8fnUiFvBs2aL9zk0sGg2zS1S10E4",
-	"WzPC3Yqri9DVopZb7ajl1vI5mbbAp3qBchdsHQQ7Yla4gqGV+IBqgn1+prhdLSolHKCJdOmIfha8jkjp",
-	"hdqSvauJnofDXpLQH1PkQH78n7066+azzVjVp0Fiwq05khkucG3HlTc9/SdAaYbKnW++ZS/l35JAbGAA",
-	"6MOLVJZ5IYOEsJco7aj/E8LL+BxHCVki2Umjijls0YLogTBAuK5Vjav/zkgnCDfjuTwk9bevWXoxsDrL",
-	"nYCX8raOSZjTOmFyhPknYNpqhowhQKEt8YN++HYT80JSa+ugzZJhxSDPslD650fH4D7OfWt6nZgO4ptv",
-	"tpjG63IbAQp56HiWsG8fP/YLBWYXgfrUDT/F6rRy+Bl3Thj/yf/19173u98/Pfr83zsH0FDooRP1nRuF",
-	"lzCQisOcamq+N7nFNVl8L7kO23IPBv2aLcKJksppb9DgiWghG1CrMU7hvlsTrBEFi36j/uA2Lit+YFlu",
-	"/RUksCcTbjRk1WD9V1gV0/UHvg8mEsSoIgHjKoV074Bb8e1jDF0H9qjly4ynd6k/DqnSAlVx3jm95eY0",
-	"0+NTPpudZHq8Axt4+aKv/bMODukceGxW0/ZePI58JLyzhVb+nR2KHbtFl5pFaZeKTtGo37OhB7L8hr2L",
-	"C/CI7Yp30W9Yy+kF/UlJncCm3IluaF3YuWTnS+sDrMRjUEyS4FHGTcJteDjVQ+Hk8Ibc4WYPB2uIwMM1",
-	"zHmNrryZoA3ZxzNtogxRAIEOgOhQtwsusUaD+lEvcJaS1wz9yUoU4OpuIt4rKJaI0F77Pz67Zv5OG076",
-	"J+zXmVBI/ZOyYaYt/NuIUE0EblaCebAJn0HRsL95hJsLocj0rWtfxlqXN36Ua1iaL/ruoQrXkQYCGj9V",
-	"bfyJfPzo4dbXT/Su9wPGGi92w9lDKU2KYvBswZSeHyXRho8GuVwSxKNbbXqYFyjY9YftmYTqnpI8CIss",
-	"wxcBkZnEOSGvblKydNFNNcM3DdQm4dsR+x1gG1qC/4MPoy4q+cgxnhUe7425gozgaTEbf95g20tsdqBy",
-	"9D9gTMPLp8WsMHMa+wqJDMEfTYhnYAIbvzgRRhD+QYnYjXmTjFtXFAt6t9pYGs47tNFLchfQnPEpCI/P",
-	"M+zXCgh99Go1acTZLFsU79g54HBG+w38gCOpZME5p6dIjLxE9vu5qFqvErqWRL9eX4AbjmXYkOw0uRLF",
-	"Od0ywldM7q4ziDTwGwz11p34Z6X4Ay8IiljnWGR7CQkBNr4i+G65OzacG2e4skj4sSWzsP/VlH/sTuWg",
-	"c372be3ZP50ZcSvFfIs6WWjOrTZBhrQEEl6Ocssz6Dj2S7QgdTFNmNEQSwBgCYLbESpKgWB0MXyH6Nig",
-	"NJPIahtijK9x7vufjq9fNi+qqwb42PIYbeRXnCCYi30p1T6OhVJLlHkowauUeTvI5xr6PKGMzjbcVWAY",
-	"jgu8e7x4bqV39UES9Y1QJ6wopUXIG+2Vtr++ncmt1+0Rfzcqawn980tkOeEQ+Kc8sO+VtwJoAMApKP4I",
-	"CmMqiKSgYGCtniL4JsL4l+3F/stl5zB+JPBQ67QW6uaZX6WXfDiRSrR0FOjpMNJd22Xx2JnXvzWauvjb",
-	"vvIvhrkBVre//14FLDM6Y5xNcQ7I0rvkEfkflw2wWT7I5LBTleXiIt1M8h76XYjWtKj/w/uavA3BVT4D",
-	"+rj6DN+zeMTd3YcvjEk6eptW04AXWRb3f2zgk67Xc8gl3bD5p5/8zq7tRSsa8P2+P+79UBb3Exi4l4Xc",
-	"IoGXzASzeirQUsmbcOqwU+1ZxZzbVSSa8m2tkxJQHnMJG9RueeGsI+LEE4VB4PhIBWgDcIQC0gJBT9bX",
-	"MbeztK0coFYLlvfZp4J8PV9niQ50umBuLodi2X9C7CrvblkNyHHkJvZr4WOPtlPHv2ijqd0DcGM0+hW/",
-	"rb9rjyInRDcOlIqQ3T30hK/XtaeRedcFZ92uh3mlmmCDrggw+lPxDUDzCZU2Us2UI/2KA7WqZp9h0eYR",
-	"Ti4EPpRGuOZovQ5VsgUpX/TM8yLnZpOCOE2oNPrJG+FGipQp8dFF3QQYVXUT7c01hJLPuHUn7HHvcQlF",
-	"E8kABme8plCo1Cccf6hn7Gtx+3aEDansgR+YWCctlKDC4vk9+ZclXAC/OX7NPkBrYedh7+F33d5Zt/fw",
-	"GsALCL9AafcBC2DDRx52e2eVj0BjT+e8c8szmfqf8wGU+Z+vDpl0YK/WAi3MuXKFDvs96Qwn3qZSwLGZ",
-	"KtvtnXWSTiqNGDoNMw/4B3w4Fd3b3sMTPpMnmXBWqKFZzByAIJRfSPxTOucdMxo+PHv0Lf78AQuoPlhR",
-	"4Lvhb80tvLqyZ/GLnH/ziL7njSv/d0wmd5KO4IMPN2LxAYAfop/hyZTDElMuM0DUtv+zujxGa2/1d3bg",
-	"JVsRxNZoP7GRve7MxCJY0jRC2Gasd9EMtff6FYf4gtWMj40QljldPd5Qfmum9oS9Kytoi2agoCCgtZEp",
-	"Pcc6ACirwQ1+YKmOz38YYGgj7RKqSorWQ/wOcupb7G1d1JoPR9YRe4Z14/Pjj8oRDlCT/O4vtG1h3f9T",
-	"N/5TN96FbkSrKJY2TIxzFRkhf7m4fPnsr61ZqptQAqj2F5JYEwg7epuwzlryL55xqbzSHNSy5EE3/B2b",
-	"sC9KY+8Yhuy1WdCVMC8vjQTytMfZobXcN1fOeMfTYFbS5QYWe84XjGfyRhQRBXQupI0iN4RqztlEW0dZ",
-	"1U2Bhj3pT45koS6xoPjHoc75APppx1Tg8mvdCftNzEO46n4eFrf41Q9QJvJDMwEkUQiUOvO2CRgv3v1p",
-	"hpmqBi0O3/Xj0N60seFHNhS+ThHFJNzxxHQ7xWb0QLs94TgbIDvwifemoALy5heEYHmtb0RQBbC1UGRT",
-	"gSDae3+TtbDHJYIlRkuBQRDDJVQ7HUqn/SI0wVXClu69o3cKWPndw16JtvhKjicuW7CB0XPv3WEL6PbV",
-	"af61/1x4lYZ2ejNeJWSpvUegx2Y3CEpY1ruBoMRUOhaKYlMvvd+2JQuNmJPNurRl2Mn2z+K9Ak/CGj6w",
-	"uHP73HG7EjwvUSmXqfeYowmhFGSarCcrSqCJeCrsCesbYYXrs6nghBkMaVzo1QzEJEB8yy4KkES8Fc6+",
-	"KSqUvdjZqLgZWZQzeVuHcYOF/89u6zP/NbwhcOdIu0y8WFccX72XtsazTNaOSxAyzfCZAWFml/H+VDzP",
-	"K2bE2rKF5tLh1dIFkKJTrHLZ5Sz5byydolc6FbDghx8i7qAOx9Yco4bj8AreYHdt+TVLybu48cBpXLIE",
-	"1MaGCqZVdTrSZqydE6q7XhZCDVMSw1GucRKeh+fuu0FfWKFS5X3aRSyAA1BCFAQ808HC2zlD4vxZYoPW",
-	"YPJPd95+qW6lQ3C3xq2/biRpmAd/By7Aab0kvIiGaHGDymFa3Z3obYK+ggIWqOxaiNj05ENgwre7uXWh",
-	"phW66EPjCFEWQLPTXJsbCxYk0n9Zr5ZYyhf2CSCwc5NJgV8LqTciPPDWJ6bTQot+xH/Q4BmW77vJ5LiO",
-	"a2Kn8Bahjgere7zUSMW4n+sJeDjkK3VACkWXp7x7FowF9F5La+FFKqYz7YQaLro/i0VjZzq1B65plz/E",
-	"CaWlRC9tJeUBLwOJlKTjBIcoBfRRdP/BO9uHK8o1v5+eqV+kuilgmVvz4OAtscjRn6CtD0699jr1H5u5",
-	"TbDLcBzw8RgvkWNoyiD8FDoowfoAcwamCY2ENf08MGjljLQiWoDTf975x7f/arwnXqKdQajAu6NzbfyE",
-	"htoYMXRsoo0VbACQCYvOHpKHb3bnVeG1IYMrOVbQBdZJSC3AwFfCdS+1vpENnN5WWEQk/sm5mXdMTipK",
-	"Y8VmO3aZ+aWeQsvoYOH1soyFpJD03E02F5nHYv5JpmsjDy+cRe2O13LQwJDfVHrOtGqKO6zT9HtiRrUX",
-	"UEBiq3hVwdvYR4nciMU6wK4oGg50bwHAZuZdF+USSPrMjPQTS6JSNIT9CWxoQK6mAjABNjI7V9sj6M2X",
-	"n/2cWjSWfhaLVq2klxyiiX5poyo/gMXhmUhZDuDoSxbrthEg/9RTo91aQogLNtA5pMwJP5J6T8/BfaZc",
-	"MhZ/9r0F3fez652wl7hd1unZTEDujivkx31C3jjCOeHxwqqlhKW5CfXKUGNSk4OH+dK+rrWjsE0gRvZH",
-	"5EFvVoWKJyIGtDpgeXkXAaOLBecfNitx4Hxr5IXVFZUoVD71O5HpIeBK3YIM/H63PCY/iwUslqyHQH5t",
-	"9BjuySMk5ATPwjHlSsxLsSyXfIdQciMG11Ss9a28wZhQp7K3IZfqYt++wIzhaERHprZ84KXotMot02ri",
-	"3iuGcMdX334B757q9XfmSnhrKk7DH9csfCZuRYbMoExDqRdGN8aGK2f9GSqp9ZNChQHikL9StYGy6jBh",
-	"DYwaY3kLvDFY3OidMP8C0PYqoDREfAzVOlQ6wh102MNnxEdZF1B5ht+5wFfaoD8orHr66uLlsySO/cJv",
-	"mDZRPPH0xdOqJxa+TM3fdToDV2pb/DLwxyLorr/QCP8VTey/ygn99fTvvPufve4P3d//n//euVvFg8v7",
-	"LOxPixK/KAQj1WWtEIAukLTsK+9dcj+2j+aQpHLFQJMB3olIA37fjBtqTas3VH6dk1S+CeO2vkE0Uqv2",
-	"SwGgR7F2RM+BBbKYbfRHvgYnvHGzmsI9SL6BSw9Nw9yvO0L2QN3YlMuMyRHdDxF35Y3Sc/WEzcVgovVN",
-	"iBj6+76PY5/ArPv+sUCyoPUJu7A3QXeVff9gCy1jV7BQGXLWq0Zu2PMl2MqEjXJvUsGgzOmYPmCJjGh5",
-	"XZd0IyeI9x1UI8YpKpJxiBOuNFQWvcBkMsx0IoY3oawy1ANX1OTW3nVllruEdlo6Qk2JCpLzmyOh4Ngb",
-	"ikKWpydcZLvquNxNhHL+1bVZgx7w5vkl+/bho+/P2dVPF92zhFn5kaVyLB1wgkvjFiEFG/CjykgoYSCA",
-	"81iALnufDj/C2VCnNaGgv4mxVBfxBFvq2q+MAaPeuRAtzaBFrhwo8yihmwFICKu0iwkwPpttIUobLPQl",
-	"2SriLM0wKugijPjQzwENRUjMGDHUoNSHmJZDsCLoOFwXbddqJM10WYC+IE615/Cmlzq983g0jnyRpvVG",
-	"2fEYBC+1vwecqJUxNljAzYb7PqzCRWypwFBamo2z19zaG7FADJ6VGdgEOrWmXC2WpAzEKxOjkrw/qkcP",
-	"0WxOwtqQsKWptZlDhSHaLcScCOYPGVEEjYqX2m+jNoZb3wXsl4LVaqwJRCzenxMWwB+C5VV8HmAaCYq9",
-	"AHuf8FtRn3HAWC2u5FcQp30DyWtwsJd35Qg6W6qB/riNp3PW65FZbc8DTa2tIDiKFJD155Wq7IQFdyoy",
-	"WwJshzRMqDRhPBPGQV5VW4EtOJXKbrfG5vUnGVqzw/kFRGx2QZOFbkUbYC1TvrC1sZ8XsAyt5tb9AK06",
-	"W0N/LRoVA7Os1qNXyhuomwnqCnbo33iRQmUVAAXaB0EqvCNeeD7XJZahjEr7AHQaHeOacqSX3NyUG7Gn",
-	"+yFTeLne2fc/9Pg3aZcPf/i2+913jwfdwXAouoNHvYe9H37g3/e++a4Dx5inOzY7wBT9XO/aaGxXhvwb",
-	"wekN+8kt1I5BTIWjBwmrtYsEVZVN9fONCSNKuJXh+wVS+pZxnhPW57dcZnyQiX6Ak8QLm9x9alqGfEl9",
-	"t9irymRa3LbqQHcVb/HHTmepP6iDBazJMY7+G0QlsYBFOpxoLyhYMwM8PHDIsUI7y2DQE/YKq3ui+VQj",
-	"06TIa3u7Vvdo76ZwmCrc8KHjdrVGIBRGx3WgJ9go2Uni30FngVSQyJjKAtxz+/qUyovdA6DN3cjk5UT7",
-	"Y4v7rSGHe4BIVnXJjOz8Fj1M9ivccBD9Q7UC/CRTIL5E/BtVo1su0pSckJbCF/T0izT9w7qRF2lKBIzw",
-	"qqUFWPXopnwfFzKIzilsDSH+1svQOxJd/xX/377it3Lsxz4ZGpH6mfDMnmDzUT8EnJcwq8kQohDwSN4K",
-	"NpUqd3UdChCNisWnJQVAQ/xbWIHWUAPtDfUWKTEP23kEv6Us2GqgXXrmbyEsNyBKfqxlwi3KMnbx+gV2",
-	"0BSdo7kVBk1X9LTw8365pcpFAaPqX0TW4FxdQvj/dZhYe2ffPx4H25tHB3zTfUrBHlh6/4QyKtitz8Pf",
-	"2yoQi+4UQNZ1tEuzcrl31ALhCugOQ9V+QxlMlsUVwQTVfO3Nl00RSbKW3tBIl1TH3yIpWzxQqwFlLwTV",
-	"S/QIh7r4W9NeXGJKASJAQgUtCjRIVo4B11gqSHgBAwVxruPB7Rdj9xknrSRd4g8/ya4F6OMT9g7PeSXU",
-	"UtxGXthCalconY8ndX01YvZ21mmPXPrt7LCTf7gQvDYQlCI8ESRUlHtECWlLwp188E08Fu5o13C0jX+Y",
-	"W7gwqDTAgR9jC/ESbd65V0J4hzB0mAP4GJy386L7OPQ60IWMlzBWCW7VYvHrXF1TM+w/GyxC27tUH1Lu",
-	"HaQfeiXxNp85KEuyQw0jIiPRtm5rWOf7aaqIhk5b74tXpYEYNAjdYbscD6VT0XViOssQkW1LePP6/NIr",
-	"nYrr4llffT9g/DqtI5cDf4CLFm+3Jr/qPu6CVA4w5NiRi2xva0DI4xVpGYUcqXtaASLfZ6nXAJFTlX+E",
-	"swnZ241LCiHeVtaznSNwF9jj+21NrX99UbD0AP0P2GScDlpg9g+bU/BCIb1HSdzTEPQ91q4d3/iO53Yv",
-	"Ydty+HsEIj+CMt2mTZ4uw5AI6lttHGV7IKQzl3aFCAQASKN+Gaw7Cz1FM6On0tbxFIT71W5jQgL+5BPG",
-	"wX+wgGYIiU2jcwRAryXP1MbVE3QGnujQO0I/duG/v+8H4fEF3vV3csdvr9Tqgz3LjEZgACZRVSPmsrEz",
-	"3OSKYAMCEU6Tg/IKa5121WV7Qn5tvyf3Y8gD3EmgsGrRkr9I0+1oibYAs4Kv7UNRgxZgXM7CjdemG+zA",
-	"r4KFJtQm7bbG1RDgOtPPAR2ghOiOW3gz4lYop82i2t8FlWARM6jlMm00CL9YQ7BVA3DrDdpINlPLM4MF",
-	"V6mAjBxCV82BC7WM6rCFcOcMmk4hTuug0Stuz9RKnLArMvffK+zLjKq62FgjIBKCckjDaGHsk1Wg/lEg",
-	"tVMAAE3zraOJI5PzSzQ178nEbDQt6Q/Hgh6E/YEmHCgyIodCRk7ffrZlABvkM4hxNocmAWuNV0gOQerg",
-	"a2lpAEBf4gB8HfhLLS2t/8uXKkg0vfsQpvYKlU1ODUZIOwk5qWgrD5OdVFo+yNbIzrOP0oImi6/2GyFm",
-	"3ixUtbgET/GZf85b6MrpGfOupF8zrcLxB5Jfaen2ZtIduG0GeJub7TOoCwDWbv/JkwjAMvDuRmzUY+/0",
-	"WsfxX6sb+lbBU/6cG/oLlEXBAogUmqL9P/3uYnzA6/iK2TvmUh0UDvQ2SFq3X3HfRhXYz03ElJGZmAqe",
-	"ZrKB4Mov1VODM/wyNxJn12r9qFdfBRswAN4MhN9QqO7EBUbAj/lEqMM87VDlK21ACqly2iNiH4V+ov5X",
-	"ar+tdtzGu/sE8UOgXzfEqqRl+laYNA9QA9B3XAvkc5zz3M4tDpO7ctzci1XYrvz97G9Of4NXVAYQhNCG",
-	"FUSDJQkhNPkArctht4ZQ6+96r3j8Ohqd+StMieBtklYrIkOF5rOV94Cj5CZC1crcM/XntQrwEjn4wmjc",
-	"2PVQ11F/08NeD66SGzFzzeHhJujoI0KLf4GRW3jr9tEi4jYylImkuXdpZ1EYaUMy0EQGYVeidAjCnM8C",
-	"thAQqMFfRkZQ7UxkdwQs2aKF1IgECZKH2qQCywYLznQqInM6H07qXMrnMOEvVi1U4HxbE4xKhJEAOiTE",
-	"+hFaCAJChOcL1b5oPUB4dc+AZJMATYUzctisTF4KbnODMMORV0qbqsbMLqwTAIOEpGQQJ16Tun5JA7an",
-	"bWiE50ZPd/j4td7hw+9k6ibtSmJYp1aVE0kg7Jm3JQHQ7jCNNDP6Vtq1vXAhGXrCLhTjznlDnKx0zHaC",
-	"vR70D6RCCaWvIQjutfjrctw/0UVWvHW7eUjcI/A9pxjlDPqeJAiE5+rqp33utiZnCspVLWAu4Piho2ms",
-	"hfdzCHhBZCOsbta5Y31rJ/0kTl7iVcX9bcS4LTMrXtKJQ9a/QMBYEnMMjtYUcYSlPujySu47QVq8xg4u",
-	"18Pjj14nqwQZc6xAfIOI7po1xQrrbRTe6SfEFP3cqPmeeV3m9dtSbUcC//QiWc0BFq9AAFi1t2q5pm0K",
-	"5St4tTvSZq1mDcONE22BmNlj3XqFEOzOSHTO+n4qSzQq0YEVswrYAFrk/WLsflnhEb+j14vFawKu1QA1",
-	"Kw6QZUUjIrQ9NTGqfGli9kVRr0RytSfhSkWcqAlpvV/Hx5ATHogF5KOroRydIWQtV1VYGenYVABkdbYg",
-	"TGBIbJPfxtlQzxaYaK4+UCpvJta1g8FU26/uwLDGx0pNBMFwoM1xchykpyn22WAeB+NgEHqFcCx3fMCt",
-	"AKfYCOu0OTRKZwRiB66L0jmTW+IaQOgXagaCW8E7YXTupcWeIJy1vbGBhQR+A+UMwb7BP9czKL2BKf0z",
-	"63uHWd/cKJbquWot82vtZF0CEZthAYM9ajyDoBB+JX0C5E4maDk/PZHCHLWqazYrAz1oc7WoGYqgzRF2",
-	"AqddbYwMjZJG3nKHbVZFJc4DG4y0w/aHWDXX7xDoJMR+otpzBCBSKYXnAZYXKKYD2oyTGVQlbXRv3ohb",
-	"fYPNGvVNZ3/0oD0uQFQeU03iH+bLXhdPrbb+hQqzwB6hRyOow10igDTiVuOKAcWEUGltKQaSCRy+hzs6",
-	"qV95QW2o2wpnA+vuANMlhA+w+pUIWo9bdnuaKygWW5fOISA4q6cCurk3WSSYmuMQRs5nUV8/FB3yzL8X",
-	"qoYC3puneuZswma5AY5Jw4xAAJB1HG5vce5RuckXqTdWptlqtGy1+AbPuMlVARJY7lsBZH0DHp028I+o",
-	"GeSwe4WkCwArT2GT1zsVAZ87oroyggC64QVC8I3qwZKIHAMqad+++cV6tZZKO8uD0ToQBFNE7StgqBa2",
-	"zjmS0gVlB4tVLAtkw+EQThuKFP1LlWveqtLbjhR0f0GNXqM1U9NrO4iF8SqBbKgnqhXMIwohaJj1/g56",
-	"trjjtpIBG5UcGkOdZ1BZg3ywWFojLZhEwBgS29IYYKnrzDNjca/C87iJwR+LlAqxP3znf+JlztGEDOS9",
-	"iEC4Wtbj02AeyOQqTknf6iwP6Woo4PLSIDNRag6AZA+YiigxCekcushrgxgwoaektP6pRLYymQodH0kR",
-	"Bh/WKfMAbnugQM3Gxtt/jSIEdBTj8hb2giQVxbW4VMKcsFcaMDXlkK4Y67gBX9fbRePiUBTzh+R8PoO4",
-	"ExC3eQurpoIW53bkmNjDo1rWNMdGrgd4+0gNQb/sUfQQAUjF6hlHGyziftxK+PGB351M8D3MoeDGd4FT",
-	"fA2kSwSuFmDSKhhqF8FWnhaUoZlUN3XaxAq3N2RaBHqyQu95PEbPMD2Y6z3hLjXwY15B9VwRfaE0iFai",
-	"CwkyWJRdqTJnWT6WanuskuUObDn1fwzGe/FqcK/43ZrWmxdQmEBDf/XQJvgirTc801YtQ6NbITZy7q0g",
-	"1dCz9ulwLduiLTFdWdADlnpfSxMjt8Ku6XvFZfsqOl9XYU9mhfBuxca5pu0VThDmuVM5FiFsGZ+mBxDA",
-	"pAVAGmZgd6lHtz/6uh77pNwF9sm2+7MW/7rogoVcUW0rLO4GX3jT2ltRffx72q8FOznG1rRQ+QKzuofu",
-	"Uxz4HqFNdjzFsQLFcNAOIF/Ed1FDbGEET6uEFk2FfDjk139h4pu0f2PSiu1zZdJ3TxAyr2bn7/fuxEl8",
-	"rZdnKcmH3p6hdRyWNvOia0vklpLJ2i/0MDfGm6YzOROQS7oVxtbCUmHt2JEX+OjH506u0W13qnpc7uw+",
-	"PcYutVJK6qd1HzcqjnyfV+qOZ7tZs54ODFfDSRcfs7mny/Fx4HS1bJDLzBWdeAwf9aQo7CIgc6WVSKif",
-	"FJYkvAUFv0JhtbRsys1NE5TY3+Dp13x8UIl9HYwYznsn7ugtoGZbEr5oGdqkq0MNAmNhVAo2FeCFOTL1",
-	"QojCikwMHR9kxW5GIhm1fu157+Os7Zo4a7Xn2Sy3PBeR4BFghkKvmYQGIiVSCKphbIUypSEcG4KAeKZy",
-	"DOsHBANJIV36MCXskdcEDExIASVEz8LTVKRsIEYaz0R5M/opexUSMkpcUTppyI2RoScGSyODfeOv2Pp+",
-	"+zeCp5e0WvegqXmaSv8nnr02fmJOetEf8cyKxG938SssnW2ilsngzaLTdtZ7/P0333276cTFZ/fvOEKJ",
-	"8kcEyXd8S9Bm+H1pqAE+DgYIX2BimzMaEWU9JL2lOuDi8L+a8o/dqRx0zh/6n/wRsKtdfcvnNjV85DZS",
-	"VL4YdV9yN5xgWQnmSQSWeXtPLioLh0sE/8uEMXV0oWgBP4WBW02gjWDOd2zeSzvkJo18rAcWeSH9+xa7",
-	"S6pl64BM7W0PS4iqjENJH1zwENa2E5EGi55cANg6fx8ATShfhA+WXVEcJ5mwftjcvt/JHvYP0FmDX/FB",
-	"Pf3Tj8Idtq+tJjxhZvXHu0IH8+yajxtIGIqDMOcUyW+V8OX6uFJU64aAdYzSIUehEhzuOyYds1JRDi7I",
-	"hFdU0TIgUeKTshAJgR9Dh8kQErt+1h/IdynlrapVOCHh4SuWd25h5JAQkKcUPtDAjfA6d3etYfbM3g24",
-	"FR/oqHbOHyXxV7HlyM8a+EE6czHwIkcG3PmnYBjj742wOjdA9ffp8+fPv3/eOs0HS3UPDtoxjqQLDR93",
-	"fDb9uTmuml9zTRdPWuf5UUc00YbO/YWMRyTj1hFOAAlasL3r8aBel/P+AuM9NLnf6Mi06Vw1BcmOEwD6",
-	"jWcy5Q47jrm/lzNxTqUFM5xTVKlGZcXgC+WKlGk5s4JGpjGO9zo/0sa2ECKied1HjIiGbjdIVCiLYr94",
-	"aLTYVqQ2R4jCs09nRowyOZ5s6BcbTsTwBhgAoawN4o1RjVZC5PJhxmD2k31QGJlQigyfoxgE1V5SkbBf",
-	"Cov1UHC7P0E3HgPURuspOuJa35QSHoDrVS3s4OvwbkcwNPclGSqxdjvnnX/wCOd+aPwN1MX7OFbaB97k",
-	"SfEA+MTvSScY9/67/lfnnduzk7OTXmf7W/8KZ3v3UdkgnTWn7V0IWY50rtKj8PCK4U1wvKMCRJDZ1PA5",
-	"NEZCkfBUCIIvwjLPEJzawQff0usuTioJzPryRGcWMElq/lHaRU7eQsBpw4viRlRoP+OzPMhdVB9PrSFc",
-	"sYnOTdH/nVsCCSxjXEY4I/05D9W40OgGDzkP2gBBWQhYdE4I134TARHbe6VoxoeuAUWsaCuuahOFQJDU",
-	"LxBO48+uF87uqCA5cJ9V3IJfqN1tE1xq687Am1yV6gTuxOqFmOB9X9U/gMM5Vzuol2askUYNc0tG5hoV",
-	"I4uK1igWb/ltqRmxIj5BTJLBAv/r9cRIigxAv+Afq8c3mLj/NDybhyYrqTXbM+xBbMsFhU+7XMGLO/Yd",
-	"F2ukTUBfhX9aYS54QjksvrAQvQzRqQSweP3/LwLsoMb2M9lUNVR1Hv9cIGDVd2+93qgMPzeAfR1WarQq",
-	"YKef6F+ftwiTFBHKyCHBipkyFxmEEfN8dm2s5LfCjTss5T3jblIaDqVzuCblLZWc5tM43SaVE2O4If4I",
-	"kZhfy8BLQshG3rgELXAn4nSaytGoGaEJw25pilYy2dfeiMYYTbJ0SyZlIUah7fgUsTOhLco6RG9HnJY6",
-	"KoXR6AsXu6SWOg7Ahig26ub6iX/jUGoCuXnoAR5pI5qI5Gh9Ol+U/Pv9aBeA08ufMJYNhJsLofziFer1",
-	"bk4AYQasowThQ5ctyvOZrFOx0hVK1Tuv0EZuncwyxsdGiPKrNMcHNnxzbb3/G5zll3849sbN+CoDn1wB",
-	"TkaRewihT71FamQf54fko1FjvxLY2A4s6/WG4hU94kvMgODcWrXfXkEBVrUWBcjrw6ocGqumJ51+wn/s",
-	"wCft6vIyRoB+dHpNlTguW6sWPw5xb0XlnDZo+0ryBnpjOBgJ48zkGbB9joXyC4pX9GwptAg1JVD+AyHG",
-	"GzEDdKnf/BuBT+efVgkp8rShJfp17u5jm44fWMAh7iGsgAO3rNSF21nW1uiCkk25SWGDEbRMkFLVTtjK",
-	"4kIZVMGgXK/eryMC5y9PwYfZtU87MRN6lglYO0B7rcmRhPX1Jtlxa4aLfT/9FP659h544Qi/bpR7QxHG",
-	"I56rMMsqpxmkH6gcFwDxmq6GgynX6y1FVz52q4r1bx9vU6Jed40g+OIxb5Jo7rtu+RoGs+FEy2HgyJeO",
-	"jWSWWSbru46+ql05/ulvNZ5y0PbWWg3bnM66+/5L3+Xj2wbhje/BOmhdtgDyp+SzPUiPVK8OrD6VatwF",
-	"+MXteo1nRozkxyIUgS3HUMbCMq3GwjChjM4COKvFPDUOAICGVmS3hCNFoIlKg7G7gV5EqvE1TvOP0J9c",
-	"fae76FQuRqTNOAxXFTQe4KrCdnvLQC2KTWdQbJT63b+A4EKUHYBvJVCXlEQNy/A8wIrSCpNT9LCmCoaV",
-	"RdxDLu6G8CNMEOd910UADdNIWwR2pQZOXiN2h2O41iiu00+olTbZuiSqShf8HpA3UHrOsO0GcbFKYwq+",
-	"kIkUWXtDHTA3ognGeQuhXDXhEDYJMaRDLD9gRRfFMJ2bR9MfPj6c/SPE8auXMy7A2qt5BlBV/qv/6++9",
-	"7g+8+5+/f/r+83/v7Gkh4wunxwOA3ltcYun4Ry7y5pruX0fUjFt6NAudB8wG7KNg/Yn0F9Oin5QcHZg7",
-	"B3yqOPV6DunyqDochk8TRnh2Xr+9V0Apirpu4kVt5ERBWD33QqUzYClMkWD45L2qvQn/DV5tRZ7qkjpx",
-	"3VSDdfa4V9NKWP80hXB6hz6GlrWucGigdSa42jKS/4Xd5rAvLQcWNJIMJwFdVZuQ+MtN5SpvtgRXOiKA",
-	"nGttXh/bh6bCWm/8Scuc+OjOWf/T+46Twxvh3nfO2f/93//ncz+BPjhvm5qpVDxjPLOa9YfI6tFPWN+5",
-	"RR/b3uZSpXreZ3/pD3Vm/d+Mntv+X1EBYzKCSfte+XGg7/g93ZJ9bwf731IddDH8CbvwE5hTn6ACEDth",
-	"2UAqbhbhDQD7OFbi7KKY8AO0SCFfunACDy6Jxznrp30m1Sx3CeuLPpSZCZUmrD/vM87whR5YZuV/igTi",
-	"sFig3dd9pnOH3zN9bN/EhFv/Yx82UnyUDlq6Tt6ri5hhRajUonbxo82EsVoViD4BH7qA9Cw4QhWFjGWa",
-	"CdiTCc9GoSq1TrP8OhPqDUjC0hE5QxtkKTM/l244OYrW9wMHvMnw0tSLjsLlX2OkDRX6vRODK+1/va+w",
-	"j6VXUGIXRKWA1YiygQVU4ZbmikS13m15U4731bsr9C6L1r2UcpOOAkJYPu5esZTC8n2lYEomluRD4JTe",
-	"TQTU0FMzSoQ0KtEGSqrsL3DeasOYLazo8U/LXcAn7bA3dwtEeJwdOr5PHuZ1D4HCMPQ9YiftfpTXadNT",
-	"J+yafrhL7IULrjSnOFDJmQQ4SBgBjKivyAnjAZ5GOtDAAUtczLSV3o14YJl/g2D4yOHkvQpkxV61gK9L",
-	"xfaZKPJyw4nWNvBqRGuyQNmWBcGTPwlPCuEvMHbqTKhrYe9B4KM2GVgpDJbM/HbBJIKzPxLcnf7L9gDV",
-	"4U38Wx3vjMSzdWKKS+P4mCbYHXLjut+cpT3x3QAWY8rdEFrFzh+dPUw6+iYENJzWNx/8A75/7H9wPOuc",
-	"nz3sPd7rBetP4ruKzB7F2r2wN4yXwjYv70I6GIe3C5g828m6pYIsPJEYn9/dzIUxv34LN8/a9eBhnVCF",
-	"AY/3LAdzF867VzlOx0GpStSLaAihMHWjjvbDbGHsvnAW0EfE3LKxDgn9JwgSHQXH1mX4/St9TSYtll7t",
-	"trQNluwFLR4A91T2khrVZjn0YDo+Tkpe6YEYehML27lrzdrjruhxj8dvUsxbNWmhMK5EeuPWsbNeL4jp",
-	"rvvWkFD31mtuhoJ5myWwEzGnWf90ovWNPe0Xfp+fzwNLpARWjlVwDhG/0evOQOwKUyemR/xLBOxYkg4m",
-	"LFeZsDbQ243lrQBy2AA9cfH6BeNpavxnRsCHaSNaxLov19reB4vRvrg7CCaJN3puxOm/dJK6Fl7KSZPB",
-	"AnGnYNX5LRxOxSn9ATerc94ZSzfJBygEkO3oFpTv29/7eXYfBQJ+2Lu2+ffRddE1gjO0mwx8nmVe4ke5",
-	"wugdFLfhJ6JOBTXLHYlrUvAAjaQ/TjOjoaaljnjmvOioVMLNtblJANyPcC7keOLsCVuBwPSniWYAl+2I",
-	"ywys+sKOSZBuWzVh6Xmr8Aqe0GmpjhUejj4DPP3O61mjCVgvdk0WcHlddY7Vzx1LhxFDbVJgjPMicrgB",
-	"TD3+xyCb8T+BVh9pA35mU08DjfjVW8D0Jq2HeMMeHSXAGx52r+HdqwL892uM7tpSgo9INBP83Cg6A6eI",
-	"yqLZcKKtqC9RPf5yHv2Q3EVkd+t9udu47lF2p43eEJjWvTSHwMj3GNTd9QQ3689TiiM23J5vBE/LRutw",
-	"xM/ZTBtnE3bLjeSDTNiETQTP3ATR0BLQqhUKUZo46YugiIvvF4YfuVARDSSU1axTGy/gDQ6oe141GEJF",
-	"lldfFMCJdNiTeA8IsVIbgtCEQqGyI7upBdv7NA3lNWcPv7/bUvnKOrbaKMOjVUPDC7QQH/itn+i533iT",
-	"b02xtUas1xI8PJeZEwaxAqpbSSF071LMpPL+SsDIn/AGHIHIJjyUraE6y9dxbSAfN0mSFdxAJcf2wpSs",
-	"tvKW9W1elAeLGEusblQoRqoMWshHBw8BxAHyKXii4Reh6fv32jl9bfbzNR+3ajt7cWIcdalXQJjHSlb1",
-	"8T7Hxa5HE3pWcZJSgcwlIVAFGATcAtTdkwJ0Ait57I3dxG1yFUZvVanZ1vF5AI5jrihS2JWKDYyee4cC",
-	"yxrCEqUroD01RKqFUVcbeLkKccHAljvU+kaKE/bOaDUGzxbtbvixqKcYS0JMtfgBrLNT5a+cnDZW29MS",
-	"thUTwaffT4H8y9qL7gojvhBxiPDxroTrXsJyN1jb+CYJ+8m52a8qW7QFlNfE4SvHgCcPxxW0RSEOs5IY",
-	"eTcO36AgTgkkYJ2fDVzOsWwWsT2/ZgjikwlubPTbJs/6EoeLRW+Tn0y7pnO3/bY9+ziTRlRm3T7Uud8m",
-	"nOVGNVC3E59kukWCj9KL3IjAwF/cF9BmEyJd1hnBp1DTCoIjFbNiqFVqIZ5a7qTVUwGupMisKEo6Hvce",
-	"NwdH7J54MfVk/e2FRp6pFFBVvAovJr3b3iBTYDOqlRyrrlcNUy6zohsg04APiRyDRgDWQ0JVytWIOEJ0",
-	"BaJ8pSnVRDUr0p2wvr98PmhFhdZ+nD48dCqtRcDbFXqyBm+K3qXFS/mFso5nGXy1GK+t2/knPadsRDmo",
-	"XwFIRYxzswXsWZ37jLM+9Qu9IVnywgWwRSz88JMBOfA+hf9Z65vaIOO1sO4ll1m79hG+SFny03Y24Mqr",
-	"Go4rQB3N/uSRTXnIXlg8ZRu24xlgOtNnEajBBhP3hL2LNgl6klJhoP96FrheM4m02XQE7UTPLUOnlp6p",
-	"6e6vyS7JsfpV/bH288LewML8OhPqxdNy0UbakNNQjr/H5vo1lWoDBqV3kSG7A24HgP0R9xxXC7i1pGU3",
-	"Ss8bAs9yrF7suS1RErywsqhcLSwFXnvkMV/q6YyrhZcpnUOPVm6yznnnVMt0eAqv0kEs6u32G6b+UriJ",
-	"To+uQxsMTa9RQ00lR7fHX0P+atndwMT9PfVrB6DdTccWqzY1mLJQtaH4rRxzp81JXEI6Fq6PgcWil8QL",
-	"ovdLye0hK2fkXaKpVLkj2DykSUQQ9vOiHP1GLAqoXEugTKsy9DevRV7jxw8Rpi3benGgf/MmXgtQoQ27",
-	"7s85dnqFdXG62PslPJu99v6UwOgaRaDR+X2lKw0FSohUpLiHfiZeNoZeUlA94Eu8fvEKC7ZGUo2FmRlZ",
-	"x8FG/ea0s606wjTIRUDk+wIc4VqY+K/KDS6EdXfhtJPuRFvXXauV/GBBaTBJjeSRRLGxFlTk2S9anF/p",
-	"VPSRnYWH9j6wRs0UkLjraU6vrn76SVv3M7xLK5EYHODO02jle7VWfQAV2EXjPxkmV1c/Mb/D7EYsgLfW",
-	"P5ED8t7OvefOO9F7FZ9MxXQQmiPGBsjW2LuJJtZPGIlZgTEKacBUhsGaoNj8PL76khT/Gq3Xo8Ayri9G",
-	"ISNtY4spPOpeS1H8in2ldSiOZHbDom+uQomPkl9IPE5Mq4IAGP4UlaXaBqi0o67lcY/FXVSgbLkjd1t/",
-	"cviutAE+xqf3AjzGp/dYdrLbgY3V5HqsMcBJTpgd6pn/L+La+H+JjzNpFkvpRkW401ghL52XxoZLMYBe",
-	"tbchrSN5hRzjxesXqyBeO6cRr6ELsz5H9CTqO6j0MDR5RwHsqJUDdn/gWe0CZjU4L4D4x6NtxipkyAcA",
-	"ngpbosDdzpkJWFkbUkdvQtoowLw2pY8APgWmt09maF/ItrvOCwVwKlU9eTsmh3K7rrLubzzjalhWxsGn",
-	"WSbSsTBJ+GUDaNU56UDsf0gYz+ZwmeZT70fmM9wyKMrV80AhMZ9w914Br5NWLFdOZkzp+Ql7CiVY3v1R",
-	"7O315RPWdxr46V0BB5TyBTV1Y03eVHDlSgryFNqoXfjOVCs38Vf7iNfCz/wo3FtbW7NXE/kzEGU3Inq7",
-	"weIcrqIkmHcJOdNJbOIlALaVVJCYjZ8q9OtZv4A8w6WBIxbxgkzE9IT5uzb0XxWNVyU0Wxg65YuGEqnB",
-	"oqko6/vePvVPsGbPjZ52tv3wte40AXM5NKoOxfcKbV1HeBLsYGMZW2/7J+0JhNam/Q678UbMtGkZiXzO",
-	"LeNZpof+8krKMxOpLlRL2+iu00GejtcxgHhnmvAXNiDF/42e1OIa4xCt2mL0FpFCxZQTKjxIrjlNim/D",
-	"iq/ayJUl3yKkUOw3XNLWgQ7Gyi68RZpuYXyLr6uNexDmvMWaNvilP+k5m+bDCSDW1Vwe/laIVIe3f/Ms",
-	"9atLHYw8Eyrlhnb7L2+vL/96wqBO0k44FlcAqiPFd+FjUNXRx9mfAPie93LjHsZAdUY3TR9/7gf3uKiV",
-	"B1IBviDK4fKRU30r1bhfgErWutDH2PI9G4T5FLKd5w97XoVPBbe58Xp3OMs/THQOIBjg+EWXkl9OP8Fv",
-	"esn3veSs1wNTeUANxNBioHO3fRcwvv7W/npdjRlYWkf1rwts711ke0VfyDQ7EPp0ZuTQ+9qgziA8PYQ+",
-	"eY62EsTUVKTn6hX8izQTTytoFmtNu+falJVQlEUBPQa2V4NBVYrLSs35dw8Tf78jW9j3333rRW0DeVjd",
-	"CMCOVj/CN71ohG96mwZo05rwa93qPRezfxDQe7lDmEWFKHUSg8FPvO6b6hqG0h0sDry5GgX68uo3sN61",
-	"Euxfr359xTQoBcbBO06AGzFMIKESR2wQNxqQOwBIQTlhbsn2lwp+F9wCzobamBiZEqsDoNoe+1Mk9auc",
-	"sBf0IFqkCb8FsnsG2L+Iq6Md1uk9KQBI2TB3jDs2lamS44nDi4QRMhUQudTE+p999LZjg9dUJ8kjbaa8",
-	"QZQ7Q3sbdWfgT14Es/0aM/ZzTHY7IR+7Kl09JStz7Tjx0Z36N1r7uZVjg9lbgE+IMt6XOJfuU2kBrKKW",
-	"I/0CI2khXOOf0nop8TWKY23wAKFT6WX2PoKnn4yefz4tT8OaAh0jnQhkhP6QFDgQSoy5k7eCoREA051T",
-	"GCETo6K7Ca0mEQBU0Jbltqno5hIntVUMgVbqgWWIHXJSD6Vu9HwtjjodJ9Dw3z7ubKP897SXjOC2mHkB",
-	"F07BeEIUx3Zr65UPKKo5x7AM1r9sbxfBCl6WW3zH2Qz0ivW86UCSPB2lk+pGIEYzBwmtOTZ72l9oPTVT",
-	"rlGELBhZJe3iEEoTxXTmyMgKuTHESfU22Elj5Oy1oe7fdveGhmk1YkFl8P59t9JXa7KOpP+8IWJLlaOy",
-	"ReJ9ci9NuA0MslaFxp5x67y2mYssO2EXCjel3CZ0wG1hmq54V8tbsufJDx5R57x30nuYdMIE/PX/9k0n",
-	"6YyLD5ydfON9qak2iw9jOSi/1vsm6TjDRyM59H+A353tpg/iTb9jXdCyvF0JVwRttpS5umNPxsHagp8i",
-	"HFb49VYbR169dhNh5tIehjb+1iKC5MbrD1p1nzAORa8W2QOg0VrnKm3sKtamyXqET0TNvfhjF/77x2js",
-	"9UvbehUSVvvsU4XUIJT3Wobkl+wrLUPKbRWKda8yJLQz0SWmQolAz1C0lUDa3buPQ28UN9zuR13G4x6J",
-	"u6hA2nUz7qYE6fBtOX6FhJ/TPZQg+WHvsQRpN/loUJGnIz50Gq/xZlU51NAwNgR2MBAX6sRlY82c1ljz",
-	"DYfaQjV4qD2vMBrwDKERhEIznyBDp1xmdeXeFnXAc5rg16BR30DGAnizsIOY0fIiOCQs0HyiWaYtBLmm",
-	"226f/5V1YtbNZ6vAf5X99M7wms6/a2QbvGFzbYo+EEimqLRa6vQEUCK5yaTAKKOAhuhrClKUuApaRGUU",
-	"GBX0N2tTqRRs7C9S3bTKyB5RG7ZUG+VfoX0uQSyGwi2D0KrFQ+P3HEB6aBeAL3AHYWrkF6wI0y7FipXS",
-	"xIQMePAx9AzA1dUCrptmE35vftM7qDpun6Y0bGl9deOmu7/xsN/yLBdLRYzsdWBpvxHUU7HCUNt0fIuN",
-	"Oh66U2Gj3IgFzKk0TdBgoewEKKpq6ZFUt9KJLk959yy4bxi1Lv23F6mYzrQTarjoYudQbSHMQ0pkFXU2",
-	"R6BvjkIaobZHzgSVL4ZU7yjPsu0Dlb/O1R+2IHRZ65XVnwVaGpySg42eLWtBXwTdFcSxgJtS4qMLCCNM",
-	"qyfrMETWuIkHH6Qvtl50RZvts2cBI21d47sRmeAh8VoFDIEO6DGkbqe5dVibUutr/kYDtXiDhCHaLI6v",
-	"vP4Dywa5zNIdS3XnYgBUADswqVwgbEVwDeQYCGxvxGKPUN67MPxX379Hb9Kq0fDa+4SW6dxZmQbUOSOo",
-	"+GpEBA97A+EHWdiSUiUVmQQ/MdNjdAsKZpU5VugByjhhmQrVGEGjpfu66vLmxaQPZ1h5hxBFjmWCp7Yo",
-	"pyuRYUscVqLiqNNqx1/Go5+OVuNoe+5IbRztZcGhi8GXG6lS5l8ZC/IBd+2c9f+9+yrPMj2z3Ss5VkAD",
-	"Av0D/duz/1Fyq0zER/bTy4vL7tVPF92H33zrHxp99VpOhXV8Ousn3uYFvoa0YGULrCsBgJKiKP5X0MS9",
-	"PfMKuPIQkvVvg8q64AoOEFwT7uilqQII6OuaM4BHEbo9bWxSdxVq3BOgUO4k8a9GXGYi9fvvX7xzDhU/",
-	"dcwsCEszcW5mz09Ph/KEBjvRZkyMOQo3bXsDnhboHuKVNPLds7HsdRCb76FTumi2YTMmqkOsQ5MW8OXA",
-	"o3jUg16deivkaTlAm8b5F2ax0FsvWiZzp1p9bwAwp0vxSAJk+HLR5LGEBfy9UyPoN81B0ovSlKFEoNek",
-	"BKbiFa0Nyp3pW8poFUmWJwgAbBZ1Me0w9N27fMcXkxaLEwJnXCEnhGQG/QRTbcTRpGM9Tt6vuJPYDkzY",
-	"WZApI4D2ea0Rey3sF2173c0GcubXNhgUTEFZ4S6bVm0R/tQJuKTnf//dnwOMKvgffvcfNLdhhQlLDtaQ",
-	"xquDLIJWFhXAcik8Bx7yaoQSEfv9vLyXM8L4HX0loPitfgvKUtB2I7SAMEoIgKx+5yUC9AS+31wtEWPS",
-	"ExCRp26imqUST483BUOqDQJXc0KnK941BfDDlXRfrsCBH+qZRIM3QIeU340nVTMLOmQJmI8wgSlieBbT",
-	"j7e/Yb2VEN4odV7gAUyraOVFsEOn4Qeh0uidMmFc08JAvceEep+SUAHnZzcoevLoOVgA9fn3z/9/AAAA",
-	"//8=",
+	"7L37ktw21if4KticjnC7h1UqSSXZroqJjWpZtvW1bqOS7C+225OFJJGZ6GIC2QBYqWx/iti/9gH2IfbB",
+	"5kk2cA5AgkyAl1Sp55sI9x9tVZIEQVwOzuV3fue3WS43WymYMHp28dtsSxXdMMMU/PVCPPNX7Z8F07ni",
+	"W8OlmF3M3q8ZqR/OCNXkpuTavJSrl+yOlfqGCLphmnBzOstm3D6ypWY9y2b299lF8+ZZNlPsHxVXrJhd",
+	"GFWxbKbzNdtQ+9IN/fiSiZVZzy7Oz7LZhgv/58NsZvZb25I2iovV7NOnzHa5Ulqqw/7eCPbRzHO4ekPk",
+	"kpg1I1u6YmTBllKxupf/qJjaB93E9hJ9enJ2Fu/Gi8LeGflsXvR+7x8UW84uZv/lQTMxD/CqfvCi8I0v",
+	"X1GTr+OT8vw9Xdnv262pITuqiWK0qL9uzWjBVNOdF8sTbCvsBPtIN9vSXv7b7Ju/zWaZ/QbDlG3gf/xt",
+	"9tezk+9+/e1h9vDbT3+b/WEWH4CXVJvnd0yYYCS6L7f3nMBNJy++Tw3xw9QQv+Qbbuq2O9NWwsWwyYIt",
+	"aVUa1+CGfuSbauNmcMMF/tUsKi4MWzHl3vUaWo1OKPzn2CmFdt0rqs2Cqfic2tHfbM1Xmgi4K7Gl8OLQ",
+	"fnJfegb/G/Htb0TO4t3SdMPILduTDb1lmghp1lysiNnxnJEdt38RSgq6v4DdBrfbrjFtCNeECr1jihVW",
+	"eHBcq7gXMyIVUWxZaVZAO+T87DuyWzPFoCF8kOi13Glc51zDX4JIkcNWbpZwXkrBTuTyRK/l9uRhciMU",
+	"bLOVhol8f/IXtk+txkdno6TQW6p1Yr1s7aXPFgHvKhGfE1WJoWWiKtG/RoZWxDXLFTM9e0LDDUd/ZdC+",
+	"e6Fh29Sr7KXP3n4v5apvRMluLTUj9l2aUMVApl7CWiypgeW8JCVbGiIrkzpJcNhHD/NLubpmVMXE/BtR",
+	"7knJBdO4O8yaa2LYR5MRLki13TJld1Ap7S7JqU4ebhpf0LfWD1e37RiPyoTXTgDIsmCKmDUV0LXk26GV",
+	"8OVLqTbUzC5mBTXsxHCQrPEeyErFunDN1B3Pmbbfj9O12Nt54soKqktCy9If/nZeR0ybxjeF3eSGbXRE",
+	"O+n0FE6ZF3jvk+YyVYru/Xd8EIaX6ZEUbDdmJCto5YiRfMWM4rn+QcnNYSeuBFnLSjmhTG6MvCGVKJnW",
+	"ZMXvmEj1ZmlbO74z72VsPHajXm3kZ7z4F16YhFK1tJvN2Ikw7rCjIAPoomQkr9QdG9U9xbQsK2h3rIhy",
+	"fXvXPGl7/EHTFYvPGnZXaWMP3kvsslvxGynM+qCjzVH56OzR05OHD0/OHo6d2b6ef+9WOfQ1NqmtnmJH",
+	"OWgRZMOoMJfEyI1UKjL13S4/Sne5syKGO/zJHiZ6K4VmsMffKrkoGQx0LoVxxhDdbkueU/slD7Z4x3/9",
+	"u5aipT7bJwroBF3NZWU0L9jcq9LZrGCG2s1vL/tzpJDMDYHVyp2RAg8QxUpGNXvwp1k2W3JWFrOL2R1T",
+	"mkuhT+mWwym4YcV+djF7tpb2wKLEoDEA6heKxq80sYbaqTs0mTZzbps6e/jdd/Th4tGJVQtPvrH/9639",
+	"v7Pgf3YoDTWVtvLOSjRuYBb+TAvyDhtrNhhdyMpcLEoqbq0sHDcHfrRhHtrL5R0qhKAcLikvmbWkUI2D",
+	"iXrHjNqfXC1NTIuGn8la7siGij3RLJei0Idq6YbuyU6q21NyzYzTPR99R6goyJOzx6ettRQ5tP/9xA3D",
+	"CZo97U78JHeoM8gVtAi6bFVwQ3J7LsGhhI9HX1RLLBgcN2L2+lWeM62ff9yWlAsGL94quWXKcFzDVN8e",
+	"9uaXtSQ5FbCrvJnuD7aDk6x9dmWzBctppVmsVWqgSavTZ0QKu/DstskZYTRfT3tNye5YObRm8PPB7QCH",
+	"LtfaNhfv2rIqS0LhCbKTVVkQQ29BQTrojFz8neUmNgGhvvlXf5/vbTM4GQz8r3XT7sZP2SzsspUYwuqB",
+	"f50JKdCWpHZt264GTzcdw6f9hjucbTP27MtmvIjOg5AmNbdmzfZEMFZYm20p1cDQtVvYKmkvPHh99ep5",
+	"Rpi440qKDRP+F1psuLCt4maQJdqCuWLUMPjd7l7Xir0SNBHtSKVj0sAufapvdfSRHRWGFT0WLxdWRBSx",
+	"pzsrA5w90IWsWSWu/czOU3ptuNl9Bl8Os1oU3PaElm+D2V7SUrOsswD87A04qsJp6qr9gcPnjzAp/4Fz",
+	"8B9/dIP/H8HI/0fBtqXc239+/eCv9OSfZyffnfz6X7/+w+AAuQ4MDsNLHlvotRyp/zEsJvyu+RTRx1tT",
+	"B03GO2b4HTf7z9t4i310491yUYQSAUcdfYZGcfgX+2iYKOCfd1xzvLyRd6yISIvOZ1G7AuEl0IW+77uf",
+	"MXdjFZHtqiqjMoYJK1mYPZ4Xe8KNZuXS7rnwKBneetB61jeNJVMx4ZnfCrkrWbFixXzKhLYeTMxuTsU8",
+	"X1Oxin+4WTMUfFYdYAqUkaBZ0Bk0L+Es5aG8W0hZMirgFVKgnIjYxlW+Bke9kAU7lctlyQW7uWw84X96",
+	"s7BKIl3wkpv9n0BPBB1pY+3mqLBsdv4Y11U2g4U7n35CDbdccnEbF9rwbU4J/vACDQ30HeJYVzp+/gtQ",
+	"3iPT6NXs+PkoSSGj7Wl2x5QTHH5/76gS9nI2yxU3PKfxE9/N+lwx6oyM1C3JtVdfr7zLYdz4a0OVmThn",
+	"ukqc/zBCWya3JS5y571Fd/DCeWEizW02VKUGnGuyU1KsRh7HzQYJZqTpcvO2ep7d2moNRWsvJ8XLvYhQ",
+	"kFOfcVzZ569x8t9WZqIq0Sy4QWWiiruyQoFup2ikTyb8OGw5+nHbrZJ3tPwB7eFJn5avJc87MzJokNRR",
+	"pAOfLMoXMMy/0sQ+dwpiiS5Qxz8UL85/HhEv/tN/iwh4/KWRIO65rIn++Jsz94nDWoGLYcFNB8OczT6e",
+	"rOSJ+3HLt8yeG6ftoQ9uOuGbrXRHK7XLZbbiZl0tTnO5eSCqspRbXf/XNwdd8k16d3/vZCYc9ZQbTWDB",
+	"EEq2TGkpXLxInxJ7l6zMtjLoxq9nTGfupqyOSs0Xezhw678pCKf2GsKHx+/l1phFltdWyc02srpe0T1Z",
+	"y7Igii2ZsltZZ2RRGWItRnvkUIIxl6j8NIxi3w6tIFAx4AtPyS/crIlgHNUQ+wwRUhFrv2gno3draUUm",
+	"WVPdsqSNhLFstIFLNOU0oeWO7rV9zzTL3woGWZm589S0IrjfPj1vxXAfPfnu0WAsEw2xSdu9s0vc5Ezd",
+	"INcYobqP/VEV3DwXRsVsj9wrfc79qKHLlfF+v6heQXODYInDKxOO+1yxggnDaZmwmpnWXAprr1+9fUGM",
+	"vMUjYUc1KewC3nGzzpy2T7bVouQ5wEcCXy98Dj55W2wef9x9948tjX6Td6seuABJLguWEQp6rVUIAaEC",
+	"DgZQQyjB87wgBVtyAaIH+mjFANfozIIdD20IhrCX3ArbakuoczFWSl+Q82/J//x//l/y6PwGnYh3tKyY",
+	"tvf/2/Wb15dEwDbq3bXLpHufFoWyuw4chxtG7J2nad253cALO8QlzcGPAd5I5w3u8Q6Ec+CWE6FbHh3+",
+	"0KkcPdy0Oz97BaVd6e/wVtCc/zHiQ/I15SKD8ZaVISu6bSscXJin57NosPVASwQVD3dH5vdW4MNxXxFV",
+	"SWzX70Xxa3Z7RD4GcKZhD2WPdhgM9CFmymEwbmAXCGmsGSh3rLBbxv55R0teZOQG3fE3ZKEk+lK9ciJv",
+	"YbCgFTsV6LaP+jRtR35mii9dWOVw+Jgwyv3z0K8Obn17UJN8zfJbVoya+my25KLgYhVp9cqQjdRWLKwr",
+	"UShssZ65dte2TZAoYvb9oyVKRy5D+1hWNxybu+6SWDOacFsKtnNBhREjYpuZp61pbIvYydhDLEncAuxg",
+	"zT7GpchtXI/dcSOY1r3zaS1wTawZZlVb9Ak5Qx42O9ryOOtys6VukgZGFhalX0xu2MLPDhZFfMuYtT3t",
+	"cmqk+jNbcTHVPesU/wM7STFUszKinatmu5YCNlQXEDcEQTrQ7sd8SRXZdGPdL/+IBd3If38Hh27t0afb",
+	"LRyaoCxSQ8mHdy/tjFLy9vWPhG/oiiVcJwAoOjwDBFlQzR4/ykAF3W+ZFU1Gki3VJt5UpXg6slF3WNP9",
+	"WP9+DXayLcNAxMb6zzS/rbYpn3HSZO7IsQGXsontJntOav5PNnL7M6VkNGSyh4APSPBL4oJshC/trwUv",
+	"7HkQ96JFV7vt1JKXrGnJLhEwZuxUfOX0X7KAYfuK7JRMzOcdnBm1gyo+kvb8sto4E1bLVEwbqaD7hnBh",
+	"zSdB2GZr9rAoFw4xdYSnIhHSwcm/D6XALaOI9Ld3FM6lPtzCtb97vKrQefDweL5jaj8H/Tcm0iulyYKZ",
+	"HWOCmJ10M6tPo4vwlqEHIHEuuDPAHUXWkr9lWxNvylC1iomOHxCl5o8TKYySpVUoBcYc9eOLBw/+/OHZ",
+	"X56/f/D23fMfXvz7sDxw78paY+G+Jjqkiop8/Z6uDkcT8B8pH1CfG9hZe9Frzq9yaPbSSLj8aqGZMGRn",
+	"txC4GbBLuoYueEtgDcohceb58Cg5yKbvaVZ/a+8QRbSuBVzrG4YJG6ueiiE3gHtr8I5ov6vCLbuOvN/I",
+	"SnRsa1ktykC2OEceGtZ0qu/dP5MIA2wY1ZUalhLQ/Vfu5n5v5UbesdQ6tdfSkhmu09IKhpU13fgS4QWg",
+	"0VEhZCXyKSegzuV25Kddw632mTVVcS9wKES6wrZKYUPAzVRENRWA6QIGr/1FiemP+2jxE8N4hZ/RzK+t",
+	"+pvqyXGdai2O1upKr+B7ObRwLxwfw2ivxjA8vq1qKbthG6n28xVf1D+tgsu51CZqeWLj00MjzU7uHiyK",
+	"UJLTkomCqmbC2ce8rDS/Y6+8l/Istgq6GRpnQbClkQzHbuNmt3bBdfb3jhO3NrbcYsOzwEGo0SGMiDxI",
+	"8nAOMGo1Qd4K0QcS4fN26IGBvlvzfE22TOVMGLoCXC6+3nYO8KKX5OHZ2SE6N4BwN8M95EFu8Nzf9cqE",
+	"iNVMN3UM2jC6yTyIKfNBikMw0+fYfCPERHqjXftJ8tvM9hidEa4x7DOY0XWXo5vrGd3SnJv9u6p0u2Z8",
+	"TMeqe0rKDZHo30NvgLUWRThUdqZz+0V4UnRUhErv51ZKuDUSM1Jtu5gxZxcTNaRkFMDekFVktUs3cc/e",
+	"fgBLggu77sFhvVtTY5W9jBQVWBRud8B7a5SpS4+yCmuwvU7JWeZ2HGhOmf2S785wweodR22LGyKXy9OO",
+	"ZAhW6llspYbvj4uotdyRUopVRh6fWYv58dOzs8tYjx6fnbXebm8cer0dcXnHVC43Lkkvocnbk9zhMKRy",
+	"s4sTsqF7smDWVmPqzgqZs9OHtp8PE908jx+qg4MWHLcH2+EZ3eqorTMe9uKa+L554BP6QUdI7x/cbZ+y",
+	"GRfbahhiAzd9yjp5vPEtl/w9NhARb4ndCDvFjWEig1Qbux3sfy+DICXRhu6Dv4NDoWncx7jmBV85QOuB",
+	"HKnvcYj3uJqmqsSFyeaAmzaXThRVAQ3bTm/Pmj6xaCe9ZSKtJwfWlkbluJTylhWEmgsi5M7FsPBOpz7j",
+	"ST9Bea5UIny3ZWpDSy5uh027YF9gg5GZO5zwzOfG+Vnyo9taycEo/Zreq9+3dmYH8RFi43ozQepGntWP",
+	"hNi6PhzWF7DZwkM2dn2sjzZpwyWRbv7Ejxt+tNhP+ky3JI96JoVqc+koY+fzGu+POnKdhdVoOeG416+a",
+	"ZkR15EjkIPHB6sM4dloarhktTdzxAT706JVSruJ+2NJqO5BOOg2isZXKjJeAbgjeShUNXikG6DrdK7+P",
+	"8mqlBN1EJxUOLLZaT049FcEH4Ej3LQbX4Y5wQhjB4DAatn3mbj0KT3vL9n3LY/z0b5jWqbU2LspvvyUI",
+	"8h8DNB21/e17/MbPZoZpM/jIe6bNO7b1ixXz3IbWzC3wBuDNgbxILgc7+RDujgiGL3CMLLlYMbVVPGYG",
+	"Xf90dfLoydPeUO5aajMRL8m1rpiahn8U0sypT+Mb9+X2EUxTnrB2mHKIpVHgSPz4+ovq59vj2upK+CkT",
+	"j41maVxVZi1VNN8kby+g9oS+ff7qtG+R/GdaWEfMeNoD2xXktQekPU/h4N3LRN2HpzQUCce7S4NW3iif",
+	"HptcOuN7B42xoreT2Sxf07Jk0RyX5xBjdRElZDjgmkhsFlL7No6KKaINKZYbqeIrsBA69fsc4/NzzUw8",
+	"SIH3qLuEmLKXfRbhoWZOF/Nbtk+B3fzl5LvZJqX9KSmNHl7dzWCHQ+Qb9s3gALU+Nfiwg2FqfVf7K7L2",
+	"yhm1+qa71nuW0NqY7cnZwxpRAmKZyCUkFwfOtYxQbS1keccUsec4+fbskhRC+4d3vCxyqgD6jXe6oDLd",
+	"oLGN/DneBerei4Nl//Hr0CJN4zbdm6iX7JfEtq47Pt9HZ9E0C7fU45nlQeftzjKyLDL4Wux0+EF2cSzz",
+	"Rw8fP51lsx1brKW8jX9UvTjiX/X++sWPwALFEYzz9BzcEZhVpvVOqnps3WtOyWuAvwJlU+erz8++e5rs",
+	"hN+knSUhtbmAKbZf6j4qIwgugql2rx07vvN41nDXj19/+B/XG5qf6DV99OTp1/XHu7cCfr776idPsqS0",
+	"iL/41dUzeJd7Ny+a4W4N5yVAIVDGYojGE9xA3L5eoQhqLsBBN24K2rIuEvMSzYpuMaXk4J3XMBXcaJJX",
+	"2sgNU5pIUe7JH9lHw5Sgpb+TLBB+9/WF/1T30bes29V4JlItVWMIu9bOQ74HxQ0jRh5M0nnWI5cPtK0L",
+	"l7MuDXqxm6HGjMO9tmcsKSRAZ42qdDfK8/TJk8dPs6Mk/oAgPkoEcxH9zqyWu19pIneCBCcC8rnEP6s3",
+	"fFXbpZHXeUA3BXmyXSuHzwrjY08ff3ve/4psBvP8RpR7JAmLDCwXM+xIdDjXLL+9juRwAp60ErdC7gTk",
+	"949K6XxWSsGe1cnAn5VXBG0lk4q6OeW0KFxGOSaNg8omVglgdsK9EneXuMxy1/3oKDZdPcTGOBMA+EWc",
+	"MQfRjKivq5udY+9KvvGFj5/EcgB78KDAHggIJxdB1nLDFrLYkxwodjSRZs3Ujmt2SSgipviyucs+aSVL",
+	"n70bgMcPMZfg+gcKsq80ZpF4kqScKsWdhhMHzSY40uqPwxtsH8O+c+MRXfC6U+9naWcdolHcXUpjMw2x",
+	"veRsJd2lDeKr95O+0kB8BIySFS8NZMjU34hEknWimz1iNnTFINkN4vN05chrKcEXxg3pcWtHVWLE4kkk",
+	"10N4c55yZKZ9vYiMnMvlPDViAZS/5oiipu97XZuDWEGkMVpxbdTeI4N9jmGs3ZpqZCqaEaa6L2jo7sCl",
+	"GR0B++kbRoUmVMBc1Ethl8CvYJOpGTl+n/T7secbF6Hp9VnS1St72xRXNjbcGap6bQ9v1DWLgRydaAII",
+	"wER/oZfTh2EKTKHLavgpHjK4bMHYcFFFUrC8pAoQF7tWRGPwCK0D6NFuuXR/ndjyPnlQLtvdYxvNyrtO",
+	"cOX40zyOp78iS8VYnTQZ9bAdPyt1wHbcCNQwb7vDdpJ4lrpLB7JvOYAKXkwbGacz9XUzAAkc7nlk2ssc",
+	"3KcR1MgGpioRx5ErhntEp/WW3r6/q58P1Zuxj3QxyN7BjK+O7c/pkIfw5I0BHmp1YrgVvPVAEHkqVR9p",
+	"PYQGBBCAg0UXzkHWljGRBZ6WWfV3dNMLv3CUfRyGJR1yPyJmffDK+KhU2jD1iuZrLmKhqG2VYnKRBaT2",
+	"kzW9YwgKBT8/YLlGgZzT6dou4cgpuwA2iEo2hP1O7CCkSo1MiErOZ33YH+aZq0IKVpANDim5ZWyrMbnd",
+	"dghOsBATKF3s3WsN8LWAWcaG3PrGn3+NJ0HFBd6bJbz2tlqwko3IzWjp5027gOirMdbxVSQ3futMcDNs",
+	"pa4RORMe+xhMSLOU9pFfO9/3cWZvi8pLj+fqMm/c1gBF+MDGzwpenpWS1RZdP6zgRipSKLqzpsNS2Zuo",
+	"khUqLJ5AfPRph+zkEbAY+xjh7DsbTE6yj40lr/CzeS+8Fa6xo7gMrbl0QLU9FQ0NjSQWLWQNJxwSKymL",
+	"tg+ixYQAs7lji1N3ap0ycXf69s2793FiBAAnjndbuK69i2XlHhPEHY9ZbeBS79hyDABN1LUrIufZOORm",
+	"DRjpysCa6jenImcp+oA01FnJDYhAZJoGoKpjq2GiwCPBQaCkYI2z0QDjPxgXlbBWLDcjDzSPY/myiLUW",
+	"0rJ96NdEUDH9qgtio2bW6nLfUrze0shaPArrk5qunxwq3R79RsrbbqYx8qYs2IoKzNI0vCzBxzJ+diYi",
+	"hg6safi5d5yiAC8nTPq153CkA9dtR8NwOHm7mKM6kcNBT3lT2vvgsU8xXh9MAJWKbMtq5clXYEe5JZeF",
+	"1RY8xXuEq2GUWxm70jfyPzcyZvrgO9vHtzFuHA8f0m19MXQeTXGl6xRrQ6so15R8NWCx0T0OS5xEIpdL",
+	"YEu7gklDQYFKa2GVSKYvkWPFTuXSzj3yOYJWK2UZ0Ff4LH7XsHEkJLX202a5BUp8+wJwQLE8Ho4+ZOQL",
+	"viVqtrnCPgkIhmBmJ1WCpMSRxaVHGqvNHKY0jEjASDza8jOMdihggL5t7E9YG0ODeBRX4VgakhHUb3UW",
+	"j6d+66+dM1bFrQvQ3Y+Su5WavZYxNGfpDOtISmEPijbt/e4MLTTftJWUGpq9Y7Rw5PiHnOETfEXBx/Y4",
+	"4garPdQDaL8HQgZRgqd39TU8Q8CaN5IsAFPDJjgQ/ShgeCLq5mp2UuzEg4sRp7NVVyfi50MPXaKK0b18",
+	"bdKn1zVF/Gy0JqOdluMGJ3PrpXeluTE+WGprmYjXJKRMGo/b9/5kDLEnapaWcs23jEwziHe6bqidTxD7",
+	"jO/pvl2LsVWdJ+Dnx3KM559O8B+Pmn/8IaYbfo/RkaKtRpTlm+Xs4q8j1hM88unXGAErADnr2pr1oHsj",
+	"yzXjXHqscLx9G6RR/HgCj9+cpuT1YcfvRW5/X3M9Hi4Vr373Wmoyr6zh9Rd77+hF7DTa5Jn4PSv5HYsS",
+	"fUIkNSGewDbxMwBG7UHgNTh7XFnJRM6N97zcC4K8qFgvQRPXBMobEME+mvE5i9PTX2p6q8Mrd5/r+W9s",
+	"y4benRvEAmlcsEkGxJhzH3sUGO31hLnZGYSn+2V0H9j0ekl+OTbK3uRNDC5Oy1sopWDF3DOpTvJ5tZJF",
+	"x8nHaNror1mi0AOwtwp7qleaFReuotw+wDDbXVGwlaIFK8huza2R1RjdNQWHwBy0fUZcDhrUYFRkBQ4t",
+	"5LB2IET2EUo6cCsjoPyDa9aKZ8i659bua4M5lEccYXFXSTRk5mteIJgSV+dpKkG2+/E8Xze5zBSYG0XO",
+	"lIAEAPuZ+0vEhQYQ1noQpPId/1fltqTCU28Eg5xJIkVdgnYlYeSBy2MHQ5ioSzDsUWUft1wxPSQzHZ4E",
+	"zPCS5rfgF3I1VxpCZQwOfqU7HCNfaeK5i1VVBvg1jW628WJ4Op/BWpaDQvUniQiIseJ3GkdCyZZmGgpi",
+	"VDGyugxZyZfMjlc/I16NbXWT5kh0EJvQmuPo9ETsSciWNolyiw2WOpAyxtXgWDBgkwbCfARDQaGYaNBV",
+	"3kVLrL0wZCUZ8MEn2gg9L5PT0e2FuRMAc+2L0I5bo58bfc9m26os56qputZr2VZlGZSagn+MIB747/4+",
+	"fKZiIx6oWE0S/b8iJf+wpsCaQm24gIBigCQ8UsrBlWOEpQl6rKa8QEGr1wDUWbBcbuqYPrLy3IT1F2/a",
+	"NRZbkQTjGUyEDEsuRvp5x+OB9R8VFB/nZo2ZR6ieXBLqyi5LAccmkEyOBBqoWAVqLAvfqPRQJTQJUtK5",
+	"gmr+sY0JQFQK4Wk4yO0QCAlwVKDc1+vWZIV+66lQImd7/4S58VHylOOCYC5MPy9kyp+G1400rdTekMpv",
+	"bPr3tasDZJ+Rm4U2UrB5X5GbRg3AuV9KtZLGMHHpCpIYd3A7ta/mcIGFqpjTRCYwtuiKlvPhWBrMfGOW",
+	"A5UbPFvuAYdSK1yoCtq+g/ABfYtut+WeoxozIr7msX5T10oQQOnPep3C1FFv32gs1JHONAuqvXqCb2n5",
+	"wFLpwVloonhtod/KgZSSCKBQRrjXn1vby8WvvfRyVPdQPUt7nuMNTR240yiLgGkCwjBDcyJva8aege9t",
+	"MELHV07E5K3oCe1dFp0kohKo4p1jYWwJVNvReLzM5wHCkcNNQEJvZFlM8QFHK0/g59UWft2PZMHQg/G9",
+	"H2u/O2nH56PH7OII0sNbebNs5nS8aAAwaO0YQNEEnwCaFQWjBSqcY0ALG4oy1Yl8r8LTYp8R5w0iXORl",
+	"VbACClIJT6vuoO0Uoq6VKKwZQPdo4VvxhAWarLFgFR5r8XkrYGohpI7xOQaDNs228pr9mJaHQdtXjX7i",
+	"YQX1aeYe9mhuOMdc5Sk7E5hn0x65Ro9qj93D82/Ov3389PyboeHbKl4TckRIfhkenlmjCALiweVGXiKX",
+	"NtYpqyeRPHz0rbcFOzP6ZIhrMTBZxoy337JzqEwXWc0v4XdvFTq/0KbSGIjKUN29uWX7G6se2H/8N0jN",
+	"uMmcV0ijJoQQq4am02vjXgNxHemysdagvkffxgzPmoH18aNDtTJUPlKsh91XDKSldkQ/XXmaQ3LL9rgN",
+	"NStZbuiiDEj67EKMkh3aiT8cczDj4ADH1Agc9DXVQICaYb0dl4iIAsJIordUscvaheDXNnr8QScgUHqH",
+	"ouYZ0wniUaq4XtUv2b/ny+Vn57G2m0umwHjXzSR/ruKr9fSnUmCebgDe9si/I/NZXz1psLEvPUQN4Hcm",
+	"4Kd+sQMCtR1FDAxY99WjYadNx37gpWHRqi6oXzeF04AnV+4E4UIbRh2qMgS0ozlhVRhnTbgq93vInC4k",
+	"/nII9XTOBv+AT0/Tpspv0R5BC+sY7eHHKO8WWy5Zbvjd4PllH8d0u9Y2ma9cs2OfnXZ/ZxpXCJs6eH8W",
+	"fEf/LN+vrvgviQ29lKuX0USVSQFJJbfbWFqobTogzcBMKySDdrWYRrhyUqnX75HFouZVbwCUSSynR/uP",
+	"qOte51fFof6tQbTy7ehiT+Ni3Hwgwl07d2pymXidrCOrW3VfcL8r3XX6Poyi64Ow8RcXl1HJ6E7ww7rG",
+	"O1kr2vqUvBBe2Qa4ByWFQ0C4evEA9TCQ8IR1YfjS0T8f0rNjXvTY0fdwsRSLsqexCNsb1Ec6a47t+rLb",
+	"w5rB4GypndyfspkLaY1+1oG5Do93Oy3djJLsWPqLAzaQKP9nlMmyR38ZmbeNubq6CTohhIfA7T31FHEa",
+	"6jH9fBKQbn9h7R7298/SuHWtM9TFcSXLJVnYS1bz5k18DO48XNVuEY2PLLqVc6TbSEL9bfvSX6N44pr/",
+	"4B42WffYGUEl04/CBalzP0AuJ4aOgsW36kvP7FpulFf8y0HT4xWHQwhZH9o7Abx/++E9bhGuyS332aGn",
+	"5Kpd6KJOZL2xSh7Gt24UQxaoOXDI3RCqyY6V5SWhtaV942CbN+SPiz24Lp0VD+GrG2+936yYYMq2nNkf",
+	"q9Kghb9UcjNn4u7m64zc+CF3bzdsswVnStP21/bVnvxMb1lZ4pkAH3aDytONPUZqW6ERi5DW0rDGqXqn",
+	"rXlRMIEcEBnCQOrqyZ4YJyM3P7x4/vL7ed3hdvcJhTx/TMZF5Iq0wsg9jFWeiatW62pRefBLC3BSr+gO",
+	"o1R7if9dS3H6ju5eOVR2kM5zDJ6wne05Lf9xEG0YvrPlma3hqg17CCZzHGadyYKd+OXg/sbCU6rlUnC1",
+	"ZDzjYDZTVZkw1VyvmvLEyZLnrTySUAxZfan5N+7heAZhktriByTygAV3WCD8lPwULE1ENLni3hsJYVa2",
+	"GQ3Yhlel+S0Kp6H1Lh97j703kIadcIhLua4PZXdnBixJ5CwEgClGtqoCThXI/ElUa7w/mCykziSIJu0V",
+	"JyFwNV0E/l8UBeT11avnQMDoFiL8MKmk7BUYaHWIbUML2zq4N8C7bAclVYg0TToS+K0p0fSOFXXfR1Qs",
+	"DvdvUI7cL9m+LY2bR6fSNieYPu3dGFmelbAGQMymrg86uRNQI78smjKSfv3V1Ij2My/cukNSFlx9zqc0",
+	"0lCrj+QhHcYPRPABfQM6ObUqfG7SSLf93U/CFP9Gc7QDGkGNUCyrxDXRDDZN3Y1T8ovDe20rhIIqlltF",
+	"trCqw9qewou983fYxg/IQQdd5jBzh336HkVIExxwiwHeiF4WWjMlRBdFwxBNXjMGS6jp42G4G/oxl3A8",
+	"R1ekFSTsjrMdootgzx8uu1PyAqC2raVIxR7xsKzUzA4YVOGBsq81r7XTJGp5WgQDACdEd0e48MmRi3xo",
+	"qVidsuZ+6si8UkvHSNKcbC4EVNs6TUfDeBpWHKJQcAg/dzjM0GyJ6EZTdBk57RdUD2D3cilMr/6fzLhM",
+	"gbyQVxeKBhKz4zm7JGfeq2F7OdYbSKdB7LrsFeGXB91NDt50ttfu4KYPMAcyKRSFA9EOyBIKXnpjw4ej",
+	"msL1PfHVePG4cfN4ECT2qXiIbGMMmQcXzKpmvIhE4/rH2XcjMcw8ki+UxJAjgmBCdYNp2NaRcDrb6X5W",
+	"A//mbJagggjbCBTvwv6MbkcrYYoKkrntjwlt+3kbgtClDxTzvMZ2HAr23BWVHFF0LSg+CfkgAHfHSg8p",
+	"YLaT1nZV9+CshzKmC7lxS+QQcLQSUrG53cWxPNOf4XeAUAco7a80+fDuZX0cIlE21TVw/AiIdSLvCy7Z",
+	"YzOZs7wtac7GoEfe1je6Ck+K5yZV1BweYqmKTXNdLZf8Y4p5UFp9Z8HWXBQ+qnIaJtIIpIN3BBUAQ5Bq",
+	"PB+Wm81WT+oetz7ND21nHLNwUcc2VrAhfpwOapoadGw7jVKQuZ/ev38LwV3IEpDw93UW+LK5WEFBgzWg",
+	"D0ec/C442Xn9wHjcR+AmlDdfLkYZvOUIxvUvKtVcgeewuDOmmmiJlVjX0XyUaKlVcQA8+/abEUVhOyJz",
+	"kMa/EaEdJz0FA8FevHT1P6z+ebjtT8OCyvgAFuL2UZZS5rSERPJsmn/tXyrE70PcRvR9gSYUWSkqjM/R",
+	"dgU5BhV4mJmBLXBNXdwhmsiZONqdBy9eLWc8brG13w+J/p0/sPEXDgGdfqC5Qdnw+URsY6PsXd7+LdXa",
+	"lZiTZhtVq0qqzdxaYZM6NCGc3/ZEDWQf46Bd+RhvJxRbj2h/yiDcBV3JrWq5n+dedelwZjgXnTXSkGa4",
+	"9uCDdJAbRmhZ84geGWtzvT7oTvrzn7lktikngXvkcwrAQxvpXt3HmdrMzWExz/65qst/25kp2dKkKJcb",
+	"cqF4DjW4qVwB/RqiStrRmpQQw2886GxwU3z46lTX+KQd7kkuEkggsFaRBIOUclWjguocD033up0RreDr",
+	"MA6NuHIMXMF1viQUGy3kaHrb/jKeG1akvGcuiwloGxIedmtAx2BQ1/YLbbdzWmkYAvtR/n7I5nOkYvYL",
+	"CTfoWdslfe/jmNVyDEn10SSFEZj/ZOCQY5APiaB7+JX3EnuHBt82dUxGbo3jg1TeCmn8xJCAY4czLkuW",
+	"HmIbSfQZswHGl2uoNFMplr1KOzJhnJ/POYjge7JRa9rDvl67eTjAYFkjLtqFKVrEkcXLD/Lw+7Prl+bP",
+	"YOX3lUY4HMl1tVnU9UlHWfzt4LYfI/jKbOYS/JZmeLzv5aBtTeCXM19rD8HB4pVbJkjJjEZBDEnD1vpa",
+	"VcyaX3CFC7KD7G8wKiB9u+TiFtAaG7onmrEO88Al2bDNoi4E5xJzTLvwon31LJvhm5CC3D4SVX9/PKrU",
+	"2ecjsKODac2qwZ50cjw/0tyUezgN5bJ2qduTMjRlDwBnRyR0TSOzmJRjdJAbkUqE/VHJavue0ciRAbTq",
+	"8b3s7u9f5Pi8uzv6bruervTtxLVSe1eCuMbTwYQ7SLWaDOJpEUBOH3Z4Z+Z6nByCVzR2JlhTc9DbYO9p",
+	"yumnrDFIcvTwDF47ae1m/y8+bU9IslByp5myJ3ihT0fAXUEa23fHPs0xD4SFmBwxUl2yH7HUzb+1wYSA",
+	"ppRfTML8JGOJOnUUPqJAeB6kz43xJJgHrmpSGAjDaUxEpToILu+oMHosq0AXWwpfVn+H73V0zGVZTBe+",
+	"zQB1/YEDe6MejyO+yr009hUvilabVQVuj24pyVCrbrr0oihZH4UZuPl6ePDq8nAIQETmk/F0EFB1JaF4",
+	"Ah8LED5g26JhCCywAOwIbofcEXceZghYM3wjhVlnpAJ+/Q0vBF+tzYSW51um5gWyXo55JFaV5h2DIsHF",
+	"pAo0QxrqaovBzhHG9FjXHtZRmW/4YmTDMLhDbX+wJsDVBqrtHkewhK6UOK2Pc/a1Az2tKpZJ5qRxZ/YY",
+	"ag+HKnUgUtfdLNhZ7Uo1MMJuBv0G8YMZ3/1lQmPPK6WYyPcxJrhyj2HFreI503GSiUkKf0eQHJ9k9GJD",
+	"V+wZVakylUBCq5GwQKJMsCN8SRasdCXFl6VEuDUUmCu4vs3C4hieF9BFEwAHVPM+xdLzInKvFkWYGa/D",
+	"Jsbano69esRWgqhLPLAN3zqyGTscxch7gxyMjppkT1PM2l7ZY9wV4hgBCcWv8F/uux5mYmAHk6vCJQBO",
+	"sE5+4GWJZ8di7yoiCaNkSbYlFYyAv/IukuTVU6GTC81y506NBL56KoP2UjIrBnWl5CTG5nahzUNRNcqz",
+	"9sKxOt+DT+2FWMiPn+s6eAsS8rU0iaJ+lVCMFj0eevS/bRDX7gqxjVie3rnu2o+uQvt9r6iaaoLxTgJf",
+	"B5zaQxnhgyj+z1jggo4pZWC74G6Of9m2mghf+xmzB9zGasqLoUM4XePUReHD5p+cpbpU0wxM2PTXkP/m",
+	"3PC+AjXV5A+//eay+ABy/+nTKXnhqvU5Y+9QEGBVWT0tN67Oyorqnc5l/pUm9rnTfphBtEpaYJ3HCgiG",
+	"YYh2xlKy1uqGxsvTbejHeem6EjgQzs++ezoEndi0oGRBk1wc22RPAkYtdbsQS8VWVUkVYR+3imnAg/7x",
+	"3fNHXzcLdLeWJXOrZENNvq6XaD/Wo6+OiL89NOadHea/Jyh65R+rixiPrUkON42NoAT76Z6EvTa0LKkd",
+	"6mtmDBerWKHZquDG2kh9MVV7mTCB5TLcWoUHQYbfsq1xKOaQQiqy5Bztcd/p8ory8toaXKGWM6p/tKYu",
+	"btNd2+41RaRKudKjOqv5SsyH6VWv+Uq8acb3IJu1Gd7O18Sl/B0TXsfozNOWR6DqQVhF5es4tT74LeeF",
+	"4ncJh5K7o6/1vGYVHFdmUhYswfOXzXKsDTuqDXdrY5uPqf7K0QU7Qom2t077qu9t45GPYmIVJwI+tPlH",
+	"v+vHtx9ir1pLbZKS9pYpwcoEaOCOzRWDDNW4TCzlqm+dNGVxRwytjB/FmOmZYEB0F72EyamhpVxVGL1v",
+	"LBrkhJiUBWmH8y0mmcawJZXIe6dOVQLMxBFveeduhXCuVHTF+oZ0R5XwcvnIqG29HGDM6xXgJMLBysxa",
+	"kqRThNdtnoRo4obGa5r0hXu/AH9+m8j+fgFySpbDNdTtPc4F9Tkzh9ycdRgYXu1b7eOEDb6/f6au8pxt",
+	"J5MXNJMZ6rlPzlvu88cxcC3X25Lu56n08hiM6TahJGtDRdGO7NSE1Vzcnk5H104ikHR0AQeIuUftUXj4",
+	"KBsuo3bbmmXvjPRv6J/Bo+hIgxnsxIJPrAZGms5MnODP2xxjBr5jWA8RhYQ7p38g7wMzEYjA492n/yYX",
+	"vpbrBJP5ChxjlAsAKFLHvG4kqLRMFC4iapCGwueqcef9cxymgM3nBuAUUOXIcc1/5IbksmDkzBrcGs1f",
+	"dLyiV9YRYyCxWFM/jpINo/b4Ak2ax6xzudlQUUyzzq2dsd9KHsNwvWOAXEdtADzNXzmOW+O9vu5X4t4N",
+	"uMUAGs+4WTN1St4I5jC92BPnZ2heDiTqZTmt/h4Td31Eoannm+XBPhpF55CBELN3tHE00bV17Kdlya28",
+	"hORav8GzJi34+9fXgPxsfc1xIuXzSuz5hmJbo3fzZ7MlL9nR1UiDBNBQ6D199PD8PIs6LMYCJPuzOrsf",
+	"4Y2A4xE8C2nWsZ1W1V+HHpqn50MQkoLZlTPvOj8P9f60ezO2hOtiiL2y1McLwGPPE/QcjdBDLfYrTezN",
+	"UNpt7diPyVbJnGl9AfwDVGumibXdaamx7kxBclmWLDeaSLVdU8EK/0wrshbJcRylK0h1fJHcqS9qz/CT",
+	"J4+fDBaujZHx2pbGrFbFaJFgO4CSKlIaYrcl0Xtt2Mbjx0/sI5fkTpbVxpV5NpvtUnuPf3zQj6xSbOR2",
+	"vlI0H0Om7rii7dQ3rOpGQtl+PB5BpMLq8QQSuNxuIVB1SR6ekcXeZ6618tVGZKtBX7H1WAX2W93qIPYr",
+	"I1wQOPS8/usPOGzoglD07fsC2dcvfnzx+j1AJClBr0iCBFSbqaLoF8x9garbRFfcMFIyeseQjcuxnhwK",
+	"J8cqGdf08SI0qUGhuKiLuzsKe1e5SreTBiXwUYNms6HqFiOc3ptrn4TJUfGK33+vkjKHLrQsK8OIle6o",
+	"+vzbByt0/v3VS1zsDulSCyc31qtSLupZeOAG48GfTj9uymHwGXYouicPS1f3lwqwI9dauw6GVrPj1EN7",
+	"SZ6eJddztyx2dEXDto7wW0GNIsDvomchc7oWNcgS59TSZXsgj9VOEqd1NtP8n8wjYuoPe/j0m2++efRw",
+	"IJpxLAskkJPFwC6b1ubGykk6vbttO/XeDvayq+gAworak82ecQQ8uHEKKRTC/5IDKjUNA8eIV2FzKurk",
+	"nA7ZfZjTv6YuqDOmT9pEIwe/OI5x7osnOVqPXG65FUbDteYSJ+u4ZTKKbzgRJvIG5L3EiP7C7qWO6yuq",
+	"DVN/YfvPMIz/wvbvZMrD6DM6xgBjbCMjYTRdDKd7tCcR4y/VginBDNPP0L5MuLKZVdoxcQ65bKD6gnHL",
+	"jpKmHeLiISAKzE6SO6q4h9d2kOKs3ETWsjXif2LlJkNOCojVAF2OQ1EqVjKq44Hl22rBclMmWnVX3cnR",
+	"NGWbduspq/P7bReGDzr4hua9sTEOMnISdOLjy6z3QQiPrxhn7erPdfweoBJrvhxoPT4wLsEiLHM0y2bL",
+	"qiyjas5LLm6fNenvnQyPL+hGHwTwgwCWWya081J1vb1e7XMgfg0cq1YwmzXbaFbesRGQfhho25dBp/lL",
+	"uapH98CH1RS1TzNIusO9qPKm+qnd6QtXfieSpDYmW8Z1yx9nIppK9d5hLMkO3HUYJQve3y7o0oLYoXXm",
+	"SFcSQFPNTG/R4B0FSsDx0ErbYKrSp2YmBQfuK5TIDfFZHkeA9/Og/j/Oi39b3dl6GPpWT/wshfmYN7Ob",
+	"8nX462B0rJg7AsY7H6e9YWgZjH/vNF2h3mnjVIXWZ2WHY9k3Ha/dqVBTirFFhRCfpZxh8HXmy/dHxadr",
+	"Z3oKyn/azd3lfzhmk+GRzwX5BoA3R+659j5LTeN/8qIsDnUyUjOtRLrAbCLJYUyhlqboaAhao6avaosb",
+	"2/tQ/v00RSTDJgE1Sex0uD3R2/cKAT8TmAASZfZ/We9BMa9xJuhNBN/JgvmSzvGTsK7B0z8jddUcl0rv",
+	"uhL7tFc0X3PBngsly8neOCCc3WALyOwBIoFwo1m5jNZGiUeG11KbC2tD+iqRoHsdAvIVo/maBWCcwzqI",
+	"7h1NhMoX3kZCPeBawCIB9n033Uj+05hQWlQ8xnXxrrFGmg6NEXK5HZIlz11sPXJUNje0Ws/I98/fQboC",
+	"1ezpeUtKLPZARBe+/Onjb8+jWXVCjEl9lgV75m79lM3WVBU7l3fTb4zDevjJ396BjLVi/rEov3cl1Chp",
+	"5P6NeYLbmCwmdNsjPhyfQJglNVUsnejPiFwPiluF0/LH58++v77CpXT909XJoydPwRH7vHj05MnD774m",
+	"8o4pcuPMVMLsBgNI6MObzHPaLFngFjXyFisa9szoo7PzWAlJeDRhHyiJ3LpQIN2/YgAa0xEn2Hx72YYj",
+	"NyRXyqj5N5Ci6NfLobPZp3RZFSSntvV4gCE9KHCpBr1DU7XEOoJKA9/UMwo/vv0wOSOkh3K+G5aEUdAg",
+	"Ab3//2yUHGoQlQdFXyEJywGVXfZ4VCcZAPnLIs4SMMJuxmfrTvYM70+BZJp6ftnx9CcY1hxfUtXGe9qP",
+	"10FIA/Jx9Sm55v901TG4G6/Iiedg0UMZPQ5e3AQJzuB/0fEdATXun5VDsPDgSpkEHg5WfQtW8fQ8VrvL",
+	"A4YH4Xo9+N/+75V63BKMrK86GeCQ7M9V244yXCTgtpVmahxcxTWS4Wvia9/7vMdWGbRrk+moJ6khn+tq",
+	"XOBcwRROn8SQKk3AN1Tt020LtgsrymhGS1Y4fS/VaKroZHP829PZJVk00u8GWFCxVhJUfSJGUaG58V7j",
+	"m8uaXg5NWTcycb+PZn319SB8Fh1u/NpjIgHYZt3CmMDf8S+rPcG4OJqprBt1YxBdhuwIsnOtlnGTqYPg",
+	"neBnDxCzyaWNla+CalxGuvJHCUTIBLwphsfnSKY5F4wVMaP/A1TQDykeaQGMtfg4wcczrEBhDUKk1a3L",
+	"csT7ORkIns3uONvVCPcICKHYOO6rUkrAhShZrdZhz7/ShO2ZzoCiUezH846Hc3yIOm+WzgBI+RUTcM5H",
+	"jfJjF9LYQqzBy+8lfhl8y/ERzFfM0IKaajPhRIANPho9iXcn3q14/jaOmn3FqNBoDyEZqGImB2yL4RuG",
+	"JvkNNTdECoQXbBm91afk2dsPLkgONBeZA3PU6lbm7Htt6p/s4nSbKcXWMDIHZHS+V76t5i4/dmR22Hyp",
+	"WIo/lVFtnKzaUY3V+IF2f6RHENr3Od9j+7NTHGrojntkUh6WJy3pDFCPS5OZOR/bFXuzrMyou2PlpTH7",
+	"yM9gkIcUdLvuUvO6cJg7Q5jeHNdMeY2hrT/YTTNFVjQ7LSLYvS83CXO59GCANdWOoxbSap0XfwRPGfY3",
+	"/aE6rSyP23uKAQSOD2e/uhe+ax5ABbwrhYfbcLMTGVEjj6Tkgo+G51ufVHewZwTftUbggGBlVTKyYVRX",
+	"irm6By4NGsSF2UksfZCRDReVlYr+54LudebqIsBva8UY0lzpEL+o6A6tqgoOYvtANEL1St5NzQ4qlNzO",
+	"A1RYx+fGVlbxgLwQQOy5Ox3sDIwIXlxixTU8G4DLg/sciy2P1+tKhbd+kAq1HR0GsuBgWdiDxTmJAIyl",
+	"I4XjRliRr6OerCtIigCiBgi4GrKR2pDzM6uSKpob976mtENOlTlRrGCar8RhT2qSg9n/+Cs9+efZyXe/",
+	"/tH94+TX386yx99+8r9//X/+IbbvBsl0O4kBASW9c5U4z3I8jk9La5aZYfBcC2BNt9uSs2KuAwqBIa91",
+	"kw6fzRalzG/j6N89zDTUiBMSllaQuU9LuxhWa2cgYtGbC49v8rBhv2QwYNEqReLYZTRdMjzQo4NShxbu",
+	"yUtvzzKraeVys4lBjGvOAivC0MsV1mMG2lvvFYUsJgVViEg9eSMZ6IKhiAcdC19vbLC+F7qsrHI8rohG",
+	"LGGX5YYV8zZpcueI3G+RCWrnM7kw6u2Jyy9bhhjAwVWlDSvs1sVMEPDL5nEnAg+pFQay/NyNvfYuEwUX",
+	"q/lWSbmcQzW4BOGUu7GXL9qeT38fHqKrVgCkridrKiVYQYp2oZWw7Tu7dLgUc9ebRLWsI3f4F6ksBy+p",
+	"AXf4zLwJ6UZC5a5MdBpAURfw9fispSxLuYsLy4H5gpDD/DYBR7zjhpajPvFnvHMiY/hBaT2/PaOTHUr+",
+	"tmCIaUC2V1fbrZquWbSHrKfSyNPzwYhX01Sqj8gvcuh5SC+RWEznimhjh47spCoaBybXEolzEhuqp4aF",
+	"kaSQpBIl09qfXbcJXN0dU2Oqc9kvvfY3R2M1dVO9WIOQUiXGfRWDJYMXoLb8IaGW69s6W8ELy062cFlC",
+	"RpAL7HgwAL1lZCuLSJjG3Tiv0xgTh2bdYHjSbyhQ0KY4h/CJuFzAc8MT0i32kG6RkYdnZ14hHE0x4gbW",
+	"xV7ilPpmJ9VtQkLhRceBkrXVOsVyuRIQ7kJPfaOUPqMlz2VcziL9SF5CUuRoe+wan3tWOjLuA9dlqqar",
+	"Y0+7evsCQ3Sq3dO7h6ePz08fD5ptDTdJe1UEc3n4ccnl3ihx3b1qFUYmCodCdpEXezOXQl8chmJ6EtEC",
+	"fMgSShOEy15IIGB22S35OrTz3AtO4AUe3hi19OBj7pUNosH87OJgjvrTPrx7iYlwv7DFtdXmHcS5ZLTQ",
+	"qFs3onOn9cWDB1slP+5P3eSfSrV6YI/gk29OyUuPuEsaLs2SeXh2+ujs9Pz04TmAUCKsb32MFWGGjL7l",
+	"2xO5xTE7AReKFYJGVexoVf+IEglT0qn6NMHnTqP2yJcYQCbELdnBrjEEA8HmYVUktdm+d+Hwbn2DsuhJ",
+	"wYIC0LhvkBkxTgXdl+J3TNANe5X5HH5oJvld8dLMUy2oQqdh9FBw86Takh0vS6TXYJut4cDiAaeBEyNQ",
+	"7sd7X2DrXRLqaz5BKrbcMLST1tRRWkxgPU7SeGtD985yGM24de2eGcx/Q5Skf0XvNFwbqqaiscNi2R0Q",
+	"sBdGRpId5aZb8cD7J8YP4MbpzZ0T3qo+ftagYKB9Y5NhqDOrb0BqTDzXMDogzz2mLZq14plXepPTjIR0",
+	"YEfU7Q6uZKYYqoZDUx/JkQtW1tCi6YGOBQlEw9FOx+ruoXNuPFJr6/ldvLzCFKT5kOUxIvji63NGjBRT",
+	"6RZiDhnUrZYNcgiT0IuCFVZZNxnRe5HbPyjackVGvI8hQ/zd3KU71n+yO3kb/rmstP0Tmp8DYVDWgjMG",
+	"f821YfH8Y5Ekvz7MiMMpg8AQDETvZN1H3LeZ+S9XAcszOSZSGT8TYvglIIU9MML7gQ3eVxGzL1y7zDb/",
+	"ZrmMGctXoafaIA7fKveG34V+S32LyeT2DPm8cHjyXG6K3Rx612tZUbDcSnskEwFOZakK7eWH5iZVAtN7",
+	"6jqV0/KS8o3zJmHL9nGKonbHzbpQNFrtKHnwozuLpnVLx97Z4++JRhdyWZUFcdn926os7SAgdYj9EX8h",
+	"e5ZwGm9SVRyTjmH7LWw8Hek13J7Qublj/sc2+0fm2kSdnyGwEF0LX2nkmHC6t18jp+QKNAE7Io2C6ch6",
+	"/PRbddMu46os0cCyOhP+y3G8pEzX6Sl0v9ut/4ns1mNDA6FX/l9t82a10XvpORjYzulOjl1kmiU8xgR+",
+	"1zAFR0720GsZ6nKogoc7rbDLVc1aandqb917UfzxqvqIMvgiVTW8tVaOyXwTDiZZsJwXzOe+0Zqy5QCS",
+	"eDuHkjaeEagDRPC1iFyhIl9G0Nci2gFMuaQ5K5wO9ZD8yP/cznj65uHZt9+2mPfOksUbdR9TZLAyn0a5",
+	"duNqo0vLQXeKZiXLjVT6gtz8Uwp2QZaK3pySv7C9drhvnx714AYc+Lt2O5CTQ4wsi0hNkMePInO6VVz6",
+	"kEZHY9pYkxpsXRTCS6vLlnLHFJHCYdJBhUCnvBvjkt8y8vDRt61hfvTkydAIe2UsyrMWyG+XVQKkVGEV",
+	"Wa8XEVB1tD1RnKqjk2B5txPmd4pu5usEf6k1qlpyALA2HXpVqm8RH/Tj2w81MozcQMMbvrhJvL8S85L3",
+	"ow6Ad8plurpUT7r3vodLcpa1fdtIigqNtmbg4dkIbjA6CVf3njpEXZOvEiyxHr7JIFIcaKrMJ75lM4SO",
+	"2H8sl+5flXDgAWADsL2hhiOSouAaY6lJcdt4wjoCd4C2vHEATiFb+V/NdQMMWvMFg7r6ST17R1Ghrous",
+	"HVOXr0V57nqcOjneJ+P9/kzBrQSRUVo6yQPkYZGzoV3fZ/yQQ6s92w3fijiDttwIU2CPUq7iJgN2aGjQ",
+	"7sv4rifhyxrh/jXTjYh04aZ4zaCjp6K33/euoI1Wq1tzNEJZqxtOTcWH7UpFyzvXpnJKM2E7H4qyB1CB",
+	"aQcjJAW0m+rOzzXQ5l+RadDKHfjPkQuA1TZHsS0/c2QADlrvq45H5gv8Qi0lxcErxucbVHp0Jcsm4aCb",
+	"/t/OJ8lQGUSQCejoI6GQ95OkEH5YuBTiS9PwvIkpNPxDfkRPmy0X/AiBofZPzq3S+i2nImfl4cO+Smfw",
+	"ozZVfttpUaqVhBXW+hn40dD7EPxaMNjuB6/K5R1T3Z8b9Sr80StfYJV1/qofgD9DpQx+6GhmDiwBWAkY",
+	"GOxu6+ewazTPmdan4IUFEBxTdkQgl7b+G+Ias2y2qIoVgynI1+0fNvKuHZUM1UHneeBSPMPScNPOJ+ZL",
+	"ok2sxNFx4Qxlt7M7NkUVD5dvSyF/NFTschONskI541CcNMUnMQnT7YZUYnOt1g5i/1vumg2SQLuPT+1T",
+	"P3+xU+SO8tInOEaO6EjtyaFh7ayWoch404PmdYMfMl1Nup8vaa+T3u/q+5Y3qrAb+Fmbo6ezb4CzLa1t",
+	"QOlno/ZEUx5nJ7Hyo4oWt38hCCUKT5dIjWYuVkwlXJQ1Dw0XZM0+xmMKWlcJegIo7TEtjxi0bNPJBhyI",
+	"JJk50EdPQ2xHtrVz/mcE4O8ZcSI5I8i1WVy6rB3wN+QyUdpUV4t0kXfFJ5YO21Fhoskm7dSi0GeMdCIE",
+	"eOg8xR0S52lXnliwXVw4dUkjKs/cjDNZd8cPYbDsgqmLboKdeC9v2XEFoDzXKReJwpkvqTbBFwMmBYL/",
+	"YRZi7ex5/PTJ2RCNU5wtCGki8A1WcYr53AfKdulcbgftHBiqa7hzdAr5W6p12ofzv0m5Oo8X8RrmqmLa",
+	"QFb/QsZxpHVl4sgVbUC9ndDTmFsH+uRf9Bl17OwE3Yej4m0UxzzaAWEfv2X7q6KYeqgqVjBhOC2H6nYf",
+	"vHNwNzVhy5JujdwesbEMz2/ZUKbGw8FEDWwlC7826990djCF3uEB9EXGM6IUCHrHV9RIddo0Y6Ue5k5l",
+	"iPXTxMh/u37z+o9fE71liLcJxH5Yk+NLjV3PoP13u7ej7PgYH9bThuVttSh5/he2f1a/HQ4bLsUbbM8O",
+	"BZGKRO58h5yOrRuX5Be2uKrMWgyMWdddK6DiA8RBIDADi2PYM1QPn//81NjtpCqegbNr6oqrlGKRbKZu",
+	"Fcisnw/n8ypI+k4M0LH4D33HNJvMVuzqcE6sqHnvVTL7PxBMRTRNP8/ht5DJ5C0tNwxg1jslDQMgyQ4D",
+	"HGu63TKRoDpMkZlDzMSu7hqjvXTQFE8Vn+Q9TIZ/4hDRXyKU814p2CC7jUPB4lqq/UqNh6j29ASuIHSh",
+	"zGsXivsTdmjjRIkrGtHirld1WSVMHzNMLWnOEml2NOH/DmyGrqfB6vPCMJGzOm5KybIqSyiDdDpJhWn0",
+	"edBXoD/RpelLqkytSbjZxNnaf6iTIS6tLVoJx4Ho0QguYW18bpqb946RHiuy6HZQan1ZU24ty+KCPIL8",
+	"gr/Lhc7IY/g33q8zcg5/crGtDBYmbVPaLTkerYSHkJeH2aPscXb+a8y6gKYSnaI1wTCCfAJgpu2sZoYs",
+	"mAaAiMss06PH7YV97w+clUV76J5ERk6qAlWa8cY71Gsdr8e6VQbVfzrdGfK34JvGlhiq1/O91BjyrX3P",
+	"l8sYUxj+2huWtvd8yrqUjyHWQMZ+7+GDgdf27eW3Si7KKN8gxs102sewdY9eEE3v7HbdAQh1Q2+ZA6G5",
+	"hZj0d9ZvHrUwYIG6/g4aOnXrWf0hvcMw2Ze4oDqRhO++2sMFACNMpDglkAHlC27ZS1urceo1KwgkuGe1",
+	"kwJSElBVPD/7rqZuhurFsjL22C/aBRFc7BEJyCtXU6MfuCKkYaOixdtA7o/ZuYeT4S/0TcEx0eOCr5iO",
+	"+9SC9N2B/dIEiJuUXNdwb3+nl7fulLh1WKjMni5ZnRGNiSwUq1Hh0xFMvbtpaEqu3H1emP5dLoYe8YXX",
+	"gDR3Pzrjk7Fieh307kmxrdHvvevMIcGxk1upubcXJ+zfj8HKaGKo+8ivneXycWZvi60MnKzBvHO4y/fe",
+	"rYHBh/A2fKrTITtLY4+8+yup57fBBx1jLR6iypmK+ToW19WDx2qTjvTAsPyX/txIlC/uTO0RbF5s34OY",
+	"Br7dODvrCwFpBo4g4CCoaXV1IGn1h52Quwz1dakxVwEo85VTTtloXbS1rvppGQbkeiPNW+7YlqPWjXM2",
+	"7ohyK+BevLWdRfXlkGVvS5ozvxGngs+5z+6SS0cPSq5qwLW9enPL9jeIw6Zij8Tb4E+wF/4b/HljjTsj",
+	"S6bA60aMlHjHn27gOXbH1J4AjPb0b+KKuED4V4iVhlxPYiT4LYM9+5U+/Zs4LMEs1YIXRSyr9iWA0X0W",
+	"GyC/N5U2EPta07v2Cg39PI9ipTD60LtAYz/31J4xED6MLYCxf3z7AbsBufCucx4k7fHRrTDV+cPvzh+f",
+	"DWLvt4otmVKxIOGbJZA0dkHqwD8o0J9ANlL5NBNkIVswYzqliz9zkJrlO3aq7nuamkUZ480BXDd2Auix",
+	"yZqqzf29/lPfXn1Xpzt2jpptdYjMG6LQnYLlG5GAOSrX0d0eF0jxFMdWBcoBN4+7sf+kPCKtUbEV1w5n",
+	"kLw4X8vEGw1djSa5rl/VbbhJiLTNBWdUM0DpYb2Xswkn6EseSfYFR+B3xq6Q71leUsWK1kqpl0MLhPZk",
+	"0P8frolRRg0ugq5wmBIyC9ZGey2MWQL3DsOeYpWNgl+7Bns+YYxtfR/So14Tg7Did2w5ldkoSYT2jkGC",
+	"nWfjcg18pROOMqrohhmm9OQAu6oZbqdQ4WqWK2Z68/ZSPt8wDrphsjJzBDXrVtWhb5+enw1AbT6ndHyw",
+	"hu7H1FVsWfLVOsY/s2b57QTJ6ltCVseYhI1n2jynkKRZ1Km/gSZ86SisgVBWyA4vw3jDy/ctRTchIyv5",
+	"tWzxFMcXsI9HjKfmQ/03aRt1Foe8BS8vzIQfweCtUTHTnohktc1YdWFf4B7kWeP3xmghaM9xJCbEVwC2",
+	"BvnzOrBR9emOLaLhxTh7Cs/XOO5BPj60504JuqU5N/toixumdUovahg/x4IjPyDBCpQt1568Cypt+OEJ",
+	"Q7QwU3VM1pGzRHuZDH3+4umASwlIPmourMVk2DaDGBkenBnWulHMjAyFeuCiH53eRZMgMNe3uq+uMayS",
+	"BcNtiUTzUHoH823jW2eivr/kLRrsoKH/dZYA9Ck+nBjKGbn5WhS2yKOn5ErRTZzYuIemqt6JcVrbg1JN",
+	"gYst9KWM1KXbFl3M6X2/gbDeXexiyPOE/7Vxs0Zij9yUrOfsT9ShSyVfAcEfuBxgQUwpxd4FSNmLvn8B",
+	"y07uLdH6kxOrcOUJWD4Da7M3I4uiOQCqrMy2MpNcxqXn9x3xDiT8mU/plnukpPvopL2E32tEC1DroING",
+	"sRbBzn3VBJeGlpM+AJ9o+j+gUrbKiaewuU1OzsTSc/Yf1RYzEObreBJiywxouTYdK4Rgd0xlHlPFIzfG",
+	"R3u4KMJAInjwDt0LwgLKBPDPZhHNVJO9rNCzSclKUWGIFA2PZ41bqokXJiSEJNkBnOY+7wkUdAT5KPn9",
+	"OeYUaLNTrARYdU4LHqYV9f4k/872AmgVu+tZ5PfiOXL75Qu6jvANY3xHHfll15iugYm7tSxZiwoFSsZV",
+	"G6wfB7wobt5ASwMWNQr13hGQ1pEH97ffT8lLZncMrxlbrW4N9Hrtx1pRgW+/eTpMVTKVJqBfDLzvbnaH",
+	"m1v4cYU6J0aekh+qsiQIqrTfQcXeccKGJWGQn1ww3hC54VwTIf2EgF8irMXflNsM+VvSYqRxyD+MwQL/",
+	"dWLhwOHnr/Qs+vt37DXH26hdPca15+7t+4wG8hDFOVqtkeRrKZECmomWKZmgYziYaYd06US1MaJJ/i4X",
+	"KV+bK26VKLjM8xQ+IaXGRCMC8Pt8M4J/7D1dvYpRkDm9xfep5SfGhhMzgES2Y40uR3sD2eOECwIJqdmw",
+	"9XUMJAJeMumJPldG0nx11nJULej3f6ipX+SfWeyP59Csp8xRaE6G0zbPI+JoDEW5G6PGLRJ8SQdOkYDc",
+	"hovtnjQLt3K/qG7hhur6p4naxU9yBxzjENMPKcZJB/NX14SG+rOK31HD5q64OFZzviQLadZh7XJ7K6gG",
+	"RK8dmXEHXEwNPdy731NDyVKWBVMdwsgHd1Q9KPnCu7uRd9+QFb9j3dIJ8Rr5BVcAAdnHQP3hG52UyMgD",
+	"uTWf8T7kiTzMqkK609r0WHHBMlIJ/vHiwQP4TFWJB/j0qZb57fRXL6VaxRK6foDf2xNqJ1KKnIUkhciD",
+	"Hz9ufCC5FZF8PBiRtI/NHTgz5qEWS642rCBBEn9Grn+6evTk6cX//L//v1Ny5UDIbuE5wPEIqtBsxoU2",
+	"tCznqRl5gdfJ93Dd0f5tzYkdq12QJ73hWrsjPXYMa71dKwexPki6Oj5FK/asCwo17JZPnjx+MpQIHmzd",
+	"zksfP/rm6bfDQeVKJLcOF64OVUZg+R69a3S1ECymur+zihtwBiP7sCvd6gKW4OUJTMjTLrFvFnf1Rd4j",
+	"JVYOclodOIxcHSuiq0J2mn56Pi1O7vAS8PJgW/QL9yMqa2i9Hn/OXv+UAPe0T/Ignb2pYBfWHXCpWPbE",
+	"RR6QWJykfbxHcLhTdaqoWHEEzBnhQm/hH7j9M1JtS0mLjHDImDX7jAAjZUZAY8iI44qXipRcxOvDoSu0",
+	"J9KjKS98DRhnA8LxuKkDnBFd/R8pf+NRalyHdVNVws1QIQXrowXvqu3sHzMc48BR7Qag1bneJczF6r0v",
+	"HfLlocjjfYX3xgtxDEcDCBL7UMLnKeiGzfvsu61iS/4xfqZCpk5OtlQZstj7CmnIHU83yUV4ZKHRg/Xm",
+	"SH4dXrva1qwSvhTmbWzxZbOPJ7aFkzuqHOfOXw8X0ZVv++DKB82KD9vYlef1yw8uvfO96fA3xk4MPaYE",
+	"IiQla+KJbk+Ha165iexC/FsLIFgtrith5OhoLo/uaBzFa5N20z0actONhSYF1DkJZ6WdCCgPBea/kmVT",
+	"5vKSPDqPKSONJ3JIewp36oj5d+8PSlW2GJpHsfaEWz9iuzl9HQ8WSF0oLshvVqOwD3+yG32H7inXsbpS",
+	"jWblMiO/iU/IyCUhB2+pGCNoRZ+S75FmOmyvXUdhta1OfhOfOrrQ2T2KlGkFCnoKAgRzN2EDFBMrd3Vq",
+	"doFV3Ve0K1Sb5nVVrVHqWn2W3k89rkhPxlXnOujQvXpNWl/5hbwnVen5UtIp7FXJkBW3nVXkkxzifB0x",
+	"eqA6HdZuKfCLdFhsxjr8IH1QJhDfKcxD12uGb4iNSshmkyTxM1Zk2LW+oz5GRT1nJMRLPFNMB6Dg+Ckm",
+	"KUn1Qwl1z9dRi29MfPrSF3wWEJfZ0b0PT3UQAIFJD7r6fFqhuVQ5Q9sTO1xW64ZomsisVgZropT5ra/4",
+	"5Hsz7n0ACxq/t3xqbc2bcEASSveOQqS/XlGTKJdMlN9sU+X0l5WmZbosVpCE52ocpTwRU6AZjG50nAnG",
+	"vgi/GbimlhTKTJo1gyTAzq7HQF4T8rPNQrAPcENuje3WElyfVgdcNnHEaWiBGoh0JMSohRVx8xEs6WCt",
+	"1svID5N/eWs9JCRFxZ4LoxJuPbvLoMoT5l4qWa3Q1fwP++AF/qdwhrf9B9j+sXJsVhkwCd1LLg0TPunK",
+	"Gt9GloUr9s7NKcEIGmSHmTXFU5FA1BtwHOLWYTO1SUFTUpv6zw7B7PR9I8mCOd8puWpYhUALszfQsoTP",
+	"t9u5DgOP3+3TPSMlW5p0ZVtumpG3Q+DZq8H9taYFyHZAykjQq8f3NExwb7/4oRsRidGDj23+Jft7IRmy",
+	"e9q3x2ckrGVzeBVX1aRxSpfqQ9hQfchNFUeh56aDDe2sDxctwSfGj7TtWSxSHpUG9bi558Kxyppdltzq",
+	"LwxiX2lZvlnOLv7af9oE0uFTdlgc0IvUhAfHX56PJdwcl78/3I6IQ3nbi7TRepSUG6tV+JoiKWX/3uu/",
+	"xCDh7WEL/25VcxnJI/Crn/f70OubBfTl9Pl31up6X7MZxql3p8iFhhlxJOHhgLMl6OBRbpYuqaxhasMF",
+	"EHsupdpRFa+N5ONFh1RmlLjnLqz6LpVpCOB9RneBiYm6XU5tOODUpfxIlQ1+x2jBhYMzT+Roc9b4eK1q",
+	"bczULL1kffvjonBpvHrXLLfNuyr4sXHr4ogC9RvI++5oGc1ke/x02PukmFFNubsJbis4v+ZbprgsRuXR",
+	"xeuT5ZMn6Yi5iI33rxPTAocH89PIDMBmG9xLAuA7rLaxf+aT89rj5Ypx7Oe5v36smdFuKL7B82Nk3ZS0",
+	"1S0Xc8w5j0WOK4T6a7pxWQDamd5cEfdUzVcGN/mR9FQxGahooKAZusKb63s2jArbnmjVJQgVsciINOnZ",
+	"HYq2ipeGiwQwMoKYCWoxaPLHt89ffQ0WV2XWVtPjni0DSjhiCReHJwYMBXbDsTDC92NqnBQslaLUH1lb",
+	"Uz0PkQ1p/EgMpcHySiVEWhI8b03VxMU46NwTFvjXdTqd1XPwa8/M3YdGVK+CL6kQ4SuO4C3416418loa",
+	"Fyi/dKYQ9Vgzcsu6JYGtdH86vDwH0eJ+MR6WsQYT2JezBscQFS6FCFhqgMa2RUXexEZKmdMSHn7y5MmT",
+	"DuplBFYq3AkdZvCSckF+ev/+7SUppdwuaH5bl0yOY5L8ToyaM5gCC3LPSMUKOxmdoT4/++7pYZR2p7hh",
+	"b0S5rwteh/twIPwXQ8T0rd57B5GPpcdodugIGHndaN+nvHehhgk7MVG+74o0gYCsTkyCpQtnGV118VZP",
+	"nkQz9OqqtBDxQ6xUrd88GVb5anbduoWAxswbKsjzGfBVRs2UVLjzSgcMU0BgbLrAvyiXkWZU5evINqKq",
+	"BmAeDlSsrU8Dcxpbn006bxSg7mrY7FhZxknGJx0m7+kq7tA3+dqVxO1yRfk6rHAPcYOPFJ4wbnHfG1Iq",
+	"xPZUHw69TIVE/LFQ8AKGw0dr4NDgIHURYVhynSjubKS8nW8mpVwmhoOjothsrBHIDeAH8F2Ib328+Weq",
+	"uK9YFtd0DwlhaVn1Ve7MqaGlXFWAWd5KzYLqIzQ4p4ycwC2QrBDyLswZmqJKYBXPji4huy6FGvnaNQwP",
+	"uMEcP13z5NNvvvnm0cOn/WbleEOsSUq8F0PMHTST0DQYcQhNzjTUZUP3UJ69UzWKFnvQW1rpSC5rz3MY",
+	"hnlpcDO0ieEvrNSmKtEp8P7doxEVxq0ZFaazxi2yrp3lZbJ/M+FCG0aL5nfD4lIgLp/vIBnhGhb+Mdtu",
+	"lD2Bd8c3zB1nu4iRp6jI4z4lp1hMA0PKzYYPudHHedmnUFJEUbfvatGJKSAIJ5r1FKE4xD5Y0+egZ4dH",
+	"R7W1o4JHGNdkq9iWWhU2MDACtIangNVH4C02VN0mpDCWgiB6DUwp1qBprWHsYyOUXcUShVm1RbyTVJz2",
+	"lvrzOpUr8ueV0Db8umas8cVnYwpXMtNvHIYEMcFuNdfUf2HIwediBcs6ulHkQporfTtRTNYwwElAvrrM",
+	"2qSaOt2yOK6EGnYh+U2vogW5t66+3ajSaPeA76LgVMSW4l0tWwuLFhsufI5CbN28q2JqjEP8RrVDuuXz",
+	"SsUFSZ84/AI1/wbChEteugqcvZZhVbIf8M6wCMpgxZJ+HoieKOEA6gtVljG9vsY7e3Y/Ci09prEP7lYX",
+	"iJ5vuKgMGxPdcIen63c6OIlCpdV41mDLU6jn6CpvpmwqqzS39lFVlr6eDepHgAxEZeoSoB1NcYtT8mZJ",
+	"QEbozDnInNeYmrWGxEomrNnjYCNggl1aYwd/hoNgwVZcaExHu/k/bkjJ6B3TwLCwq2v+mHyNenRnL+I7",
+	"I+x3dMMgWQoBS+6wqmGJKa7gR2cPB91W/UV4cDRSxMmhhx388jnV7Mt1BqYh5hcAGxiGxR1ZZMnL0Ky6",
+	"2bHFgz/96cZXT/JwTs86nhEtm9UBJSaASvwWIedf5nP0Ld/OC0WXsfDHy2bZ4C3OTgCEG1UOsIRYBlBY",
+	"E1Y2jeeUQgXxnVPCEAG1YWrliDQICnfmVprV03CMj/W5VOW9oBHgBPuCfveqPKI+T3OAdrRdVVnjrmRa",
+	"N8kLvWdsDH7sa5qhhwei0EyTlbwkP3LzU7WA33/k5iVdeP4j59HrzNXjqCu9OcUj6yO1Ci4dcLjhQDR0",
+	"pUf59vrr7A9spy9/yKdL4w9SN4cHfWQs/RCG7l9nseNp2g5LDE6crs3j0SECBxDEg2xDCzac2hsLGXyG",
+	"0nJoDhq68uz7uNqgAkDFS0OoRgc5+Q2vfMrIb2jx2X+h+Wz/pddSmU+wD34zdPUp9lVDpXsT6jpfCXQv",
+	"ys55S3qHGVlyMZ0/MqFPxo3z/Sh0CQeUCb24tSvKSF8dAmbmkjw+O5Bgjf/u/HwatfIorTEll4ejSR2Y",
+	"lBXV6EWDsh9Y5xGSfHGmqMN9J+hQewNRzpAac1Sl9ul7wGrZa7j+bc/snsyQemOkkRjEsez7koNXb9m6",
+	"rjn4QWeZ/UdJ3T8Ytf9lgimex0NjbWPyQ7NCD5cZFOZjCjZzQWAnuG1UUwE4WP4N1bxgN5lPdtXOwQKn",
+	"mC9VN9ZR5MJotwzrT4PHpoZ7ew/rpVPPnUfnJt0aPAGuGLLkSrfKwEK3YZygleQw/Rx1J6LWNgV3AG7J",
+	"GAvr6OV4AC8usf/Yk/jquafc7+ko+CXlpQun93LUutsmYIUnGv49Xka5XKaJZ4NUT5cKhQtrTQuncmPF",
+	"owVbSpdo5vz240rbyYK9se+PUv2OIqcEHPkoCLAHhHd4fWOhQawdy8ESpgJ2GpaDF+Tm309c4t7Ji+Km",
+	"Rm/RquDm0hO1EL5snl7s+yo6K6YhdB3rCGxXwoQbdPDf0nzNCkgt0YbuXZCls/eDHV9SV4ioZmPouml9",
+	"7kWcWXyYlOsYBPlUXq44HVc2M4rmLDmPb7ZMvGcl2zDwbNh764FcMKtDWHnenTSrXQqrXnr/vgZ0TZy1",
+	"4Euz9WMNPk8wdrAjgjT8NOlY3cc+/rF3lXgmN1uqeLSUUpPul7LBCw5yxG4R380Myz2j+8keLxmBduyO",
+	"gH9MqVUNJ2cyfXAlZTG2EXseNLkzE56o1+xBhTCXlKcqYb8ZTm0Ap0z+wNRCD9fZ4duhJlxdB00UWCPV",
+	"YQqgI97dBp8wuVdjVyvm+hystzrNL7Hw7setMmIzJb0m19c//SQn46PiGL7XdAMUPk5F9CMfZORPBOXF",
+	"cygePUqzSkyHoCeRcG5k/sL2MaFQM6ZFkVNar09u2X7FBDkpl41zoEWvFqVV8skmNbDRNsWKR0+ePPxu",
+	"0KBwhfrD3kW/LFfUoN9owpwfQR9yXIxmJPhcoIGXKj3UVwBpQz+GP4YMds0odYQNkC8BiN1ubaDEg2g7",
+	"3bBTcg2earxS51KCTBQ+11Da84IbdE9fNCLJZcVyY60sV0cR4A0aAhoeQ0SQ/QnLL8J1pKgNgLHeW/6H",
+	"336rOZBfX716Tj59usF6nCgmcyps9xaM4Ci6DRSOyJPoiBxTOTZxcvzSOK9hmJD/D1J1UUuBYbpsWf9N",
+	"pCfh1D8/G/Din/UfL6mlNKlEW3YIcgsXDZLiYmlUKFPi6cMvXU1cuXTroqkoibgcqhgp2RJWQiA7/PTE",
+	"Y31tF01v9VosOP3Cb9kJwTpgfFCrCvm53XEL17/SZFmJHEpnghmhWG5P5Ui+eRs2MwW4JTeUH8c5NrW8",
+	"dDpYHIub4I4dFEYRz5IfO7kTWU1F7wfSGTiRJfB5NeCqqaXRXe5y3DhNVo6JkkXEhu+Y8nJdjtE7Jgwr",
+	"nDy9bMJvdk+hJzE6jGEphmnnS6+2lNRvjlVRDkVAYlf31FAqq03Cv9BNfNV7YehH4CcS1qQEp+9ayZ2Y",
+	"NYu9Tt2beego+KjyqimyTfU6YXPHGR9+UHJDHtacBXxJXEWwOFg6zfYd15b6SnkFRfinicR/o3cUHw7c",
+	"kUH5m6CqiR1NygVTmSdWzTAAblVpxVdro2OFJGR+m/BL42s3dA/u0pr8Iu4qP0pI/dv1m9fkGk57L+9d",
+	"O1bPcD3d46Feh0YuiG0K3ApdVPQxAqzdo1d0T9ayLBp9SGdkURnnz4hiscP6l1ai6t7xZB/tbvXuJQ9F",
+	"EEbJ0pr4gtlJKzEskQgWf75Ea+IOOkgaxw7aydYXEB5slEJGWzkFgYirgwod40WQ589eXbm1KxV5v98y",
+	"99dGFlXJTskLo72DvzmVuHZ8eC7s18xk5ruc+VWS1VpPFjjvMlQFS7nCeKBiplJCk9/cU58uY+dgZgUC",
+	"Tg4rMlIJ0L8Pwnap7LVIonEi6CYdmV8dcLskD8+sateO2Lsc5bOjomtjS5cGculeAPPY3numTUDNNhFF",
+	"4UHnPiHJJSB3lzD+7GgRg1BRPa92SZTMsJTS44+joH17e/RAuTcxOcqSDTXo1hY7bh0GWRr3spY68+yd",
+	"7x1tWsntNlpsH1g2PdBausD/jnWskjGF7eSqz+n/5OwMiB0ncneNPMgOT5xGNRqe26Ca4hFnRupQ8BM+",
+	"WLmzC4iWAP52M9Z0qWk0ugYSqRkQOh7B/YnP/+jv/pTVTyYC7sexNKeTzyFuPa2xO+oW+/CH/Qy3Np6B",
+	"8bjaZhiyIBsz6G56Nn4Mxn6CltkpGnJTgpC5ce4UDMjf0HK7pgtmbnzVLfCakj96uYs3iGrDFM9vvsaK",
+	"szcOLHYTgbm69lro9aCJWTZbM2smLKhmT88rVcZ1fScQQznnnCv+rygNWSpf9SWzFzTRxvbfGc0bzco7",
+	"pskfb/72txsfqgWNsMYYbBgVXKwI3dH91xm5+evVyf91dvLdrzfQhhtZcMtl5Oa3h48+3RDFtowaXSMw",
+	"XbvcXJCbly+endgmfv3t/NPJX21D8MyB8/vpcO5DYq3cR8zAyYDPCBtAA6/dHm281VdvX8zfv/nL89ez",
+	"YKpm/wNGxI3s/NffzrKnjz79IbZRsd3pMM7jhVedeHZ4SPdNUAzzNV3KpGf5mPz7Bq00Zu6T6fWumfS0",
+	"/+y/c4KounIBUKCmdP5rQSj5y8+uHI+9Ag2fEqhiryqBJg1UOBQ5y2ogEIL0M1dKh21xI8ud8JWQcrnd",
+	"15mZuoMPWEnBLomQ6FVmpXbwP280RMK/RziBPYNVpEYANWsfofSViBasdOzidfgd/tjaZWrF0JYJVlez",
+	"trNxUG3Fissp2VTQQV/kOj7XdR27Xt75Q69qsthe2rHaU28hJI5IXpwnfWze4zgCmuAI2PWXLMhXV2F1",
+	"H9X9hJEV+ro9nl6GDBB+GJaQy4DqATcX+jdYwe3qy+WWM+fZcCjA2hKd3QtFHGTgbGU0nNoqhwqD85Xb",
+	"+8YDgNyvxL27CcHlshLGYRROyRvBHLoXe+LqgTYvJ9QQitQQU/p+N8mjczCX7KNRFGY/6n7QBoKM+pAl",
+	"cMlFAeUOqPAx9yCn5/vX10TTfduMmmLTY4tTNnJ8rfuGYut4oNAq+EFbS2kSWaEwh5kKj54+enh+3iOx",
+	"R4lN33aPV75B6Gwr/XmKPS5jWNnMzvycFzGfsL2rTch3PpSY27TXv2E3XPh5isRQFd14gohImY4qX7tC",
+	"Za3VC6kwUkDU157SP779oImRK2A8b8Jei6pYNaX7PNtr/YnnD787f3x2PpEPEDw63CQL46FD3h3PX2li",
+	"b/bQZvRSbJXMmdYXVipuKZRG03wlaInfJKwSUpb2oCZSWeOIFf4ZlkCtT8I/SGWO3hjs41bqAc63sZ34",
+	"TAJIJyLSPJBdtDSjxVyC0h3Fr0ppIHhC9F4btvGY8RP7yCW5k2W1YQ5lvtkutQ8GxicEAaODyG7PIXl0",
+	"5XfFtC82F0FJrOkWSl7XcFe3jAgThb4ktNzRvQ790J4uHwuUe6ufIjSuRuljBqKRslarbXvoOYBUmbMW",
+	"Wh7eMstm0GwCMCu38xXAUoed6eF3hAksTBQOEAOiAnZUY1/bft/ysmRFn+99RIVz6Cu2HsNv3epWB7Ff",
+	"ACvEjAQnjLzagQ1dWJWKbhogzvWLH1+8fu/qGvawcsBKTFV51GGZR1ReqMFKN7BommxiJ7SOPe6TlLua",
+	"/5MdT/9zcHaO2eXxKpG/rOWmNS+YMaLTE2PbqaclmAZUH305glyWVmSTlZLVNo51RrlxrLydJFNT0zAg",
+	"+QJwF8YzuOkhKdRrqlgxtk8At09juAD2G6DKwFwosCIN1o9NlXtJHAbjlslYbilnKt1jsAwb/IGX7K2b",
+	"rSP22UHipywrEyeCnGzW91iMPzFaYgfGEufV5Ye0Ifma+bI5UG4Ttp5VUoFRymMaXLjXnk1ahulbSd49",
+	"yC9K1eFfQ5cRbhmCK4H+fyMVu6gTwkAkXuDZd5NhDllzWvrYNPto12t9xkX4cutB6tsebiij2tgIb8Nb",
+	"u/qiKg58hZ5YbSeahQ5JCpju7QUEIi0FQSWwAAL64VRFV9PGDYz/4qCzPUvuhfcHdVYcsECncHuxxaDJ",
+	"nePzq7mjufIqQNvO/Rezjh1Q3tcLKGZeoJPCFZ/CW3FnTXM8HK66OD97rJaLNDKXkQVj8m1GqmJrT0ud",
+	"m+0IpiNHme+bHKfFw/NT0ic7fI6xjKgUtU5UmQA2s7rWdCgonFYxpAhEwtdOYdsBjtd5CKzkAx/1lLnt",
+	"VrpAki/cL83es7uk6VIwqj178X6CR+gY/nJUHr6zcvXSIQK7yNMJ5UTYxxHFRCBdDG7t6c9bry9ErOli",
+	"IoV6enP20Il0xDbU1sPIwG5tjd5OMiSUv6rTtceRkGZ+Q/vP6huPyWG6qVzhdSghyIdZy+0DuuURouXh",
+	"kEw8dGx1ptNXwMiLGNdLe16WVK892ROoGs4Z94CckDlps48vGTUP/jSGQmUsDXaje39O+CISfYKUD2Lo",
+	"CgzTEIDlwgB1ZsIhL3n8kz43JBLEQqbEPu6doVw3Aa9R4m8EP7lvsu8zxoCLfw+x/B5i+T3E8nuI5X+z",
+	"EIs/vXvTP+1N79jy95jM7zGZ32Myv8dkfo/J/B6T+T0m879vTGa4rMm/OE7zc4PjH+2ATkMY/y4XqTgF",
+	"MDM0RTVawh2plZyz96JGn2IkxSWH5l6cFs7y7jVRx6ZWfzkoo4sJ+D5FrPes7bqMW8E6PjtH0dBXSjER",
+	"L70Oi96RuCLJWW4lEJytPKFsoOreExRbKLnTTLlsth6us2MKIS+V3MQFiyfYqYnWqImXsxpJqXdMhk6M",
+	"rqtFvtVqtDUC7tPq8W0mrmeFHFW7OY/WFX+zBHO+MmsmDM8BYU23W6cV+OqqoHE1xXqAG5ZizABjaARV",
+	"KrKkuW0BVtbSfrALR+LlOV6e+8HqpoI8jDo+wyqCrZtdvaY+P6c/qT+n1ga0EXSjZ2LuJ6Sgx5HC9YQM",
+	"jOFipX2xv3ZvUgXUguS/aL04pAqsuZ7x5AQGU0150ZYbISFx0oFPNpSXSGTLxIi4q7yNfy1fiRfiFTNr",
+	"Weh4sZNbFtcPUBD6O8hOqlsC0ozXwYLhwpbRkbzjhcvbHzfn8A1v3XODUx8Ui23elR6but3xweCewEso",
+	"61eS6Qy5HLiuCziMctO1c+HaXX4j/BKOxLuKDReJqCNoyC7muGFWk0YL+v9n79+X28ixPHH8VRDcjfD0",
+	"/JIS5Utd5NiIVcuuKk/ZLo8ll3d/7VoTZIIkRkmAnUCK5ngdsU+zD7ZP8g2cc4BEkpm8p2R3df/RZUlk",
+	"AgkcHJzr54PfqZXPYcZlw80Cf/JAp4ZxNhO50eqBwXGanicbEXaMKUS+NsDZdLUW1moVwqs1tncqcwLj",
+	"ab4hQ0DXy4xn/7ipUkdHZtRQz3Zj5046VvAdlN3PbiWvBZ9uZz+HRQwLHb18mK/fVT+ZWjEDoMz8Ik13",
+	"Tdvli4+ED7SEsc4JA3MOXFzO0UATAL056vUna/cIEbasGEv1cdcc2m6f/9K8coiju3NDVKqHxbTWLn1h",
+	"DfufF69eMv8RRMnqkz/jrJJs0ac+ODsR01qR9dHvmsAwVwuM+vLQ6gNYukipUw+gAye9Avzj4ZCSjjPr",
+	"M1Mba2rgzF1ipyPSzECWu0OPGGx+gxakP3oSH4xn6WWsuD1KamrITFfCn6V0rSFbDXUmSGgNPnoTLPIe",
+	"8coIW2YDZAz3LYTElGO1M2p3XqoYI2vJvEYrif6Ogw511dfafpx9Sm4MuxEze0DFje/oh5NQzRyVbm6U",
+	"t/arXxbnlGU5cDpL8U3i4xQ0wx8blM5RjOxYiR1gaVOcYRmQSnBVzLaBs76kjwKNZioaKgB3BZwXn6T9",
+	"uPS8GI9O7Q5z9SZAGAGPZC6tFSqJIKZYodxpzW4bcOSIrrMZ5bWqYDsYXvKy0kk6fObsFp7BPe8m1gib",
+	"ti0VczM6mvub5Sm3fI1VhjNjc66sQa6LJdhndkW6xtmgf8Nz8cfWsMuvcAbFtL64TKQ7GmZ7oZtdEeCq",
+	"EqtvUQdYZhsuX0JUNzMsAzQAL7QETu3WEgKEAE0IUl+iss+D78HH7hmh5sKKpQqKTUfuDa+vNYaruZYu",
+	"+A3E7uO5JmwEQHz1RkMJ5r9pLoQ8VEJO1qWCENF9l/O/HSC/m0AJxW8FFYSsDX8KY6+K6ZST1vQ8rc3x",
+	"fp3TOUn8lWd8YLj2xi9UqpWgt11xP/F0gX7tFjPgnwA5qaAtrV2awhQ8+3gA0BCimyP1bBCZxAMo4or4",
+	"8xkB86NearpDLoBWY9eKGVCITRVcJVb/9qf9d8AGZQOsnMCs1Ijq4oYZkNYExP4llOSHvU0ovGG6TYtw",
+	"OREIULZN3PL9ZOGOP7gIkGDA8BRY9vV8z01IWwLrz+fLaj3XVuxmnq27T5qibrtI4jrI2JpkhL7ZhH4V",
+	"GSD119xADCMhEKMRFoyMvAsFKco5zyHRj5Ckofp2AW0yJ+wn3Jip4N4nMXoqMOdDuf9MjCp8RE4JILAM",
+	"qoOSqKTuyg9KfTVTzmaUgsb5PsB754TBy2VSmJiyhj6Baes5j5ia+ETwGphmmlNdCgw7bAY8zRZQguMe",
+	"Z3PpnjXmThlSuRGsIj6nPiTgEx/baTdvTFXn0zdcpQP9qQ+ellOgoYIolC4YZotcJawPdRfIIzXn0kJh",
+	"lLRYjwF1JGV7ht+uWZGBVYajeBaSiAwcdabby3oacL1nosVj/GMGxepGKX/bQK8TbDkI/ZZyDVJvNcJ7",
+	"huumrPOE8lZy3/wqbCeoV+FqDqsnVIrC7taRWNQLpQhZKZCsV5+f1B0ScyMJ/o5QgRun8W5XEN/fsDTQ",
+	"R54TyAglxCkM8fO6CsFUrCRtelvUpsPztmEovxELujoPyhPVh7l0zsfiMiOy9OUw18gDP+3S6JDrW+lM",
+	"H5FvXc4afycJ49YJ+jXmtqsTXUNuDnx2DYUsxFwpLVm6cdUKMinXR7+By/JoVOprqhKM/E+xpZtXn/Ov",
+	"6StqWNT6eMOqBEThv51iEW7f6qwJbofukqyxWviYblL4jCezRWJdwfMKzHG0EOs7kjYhT/GdfZAm3yDE",
+	"AVOZgj5FVrmnmEWShnHFIJjFMmkayhHg8R9zwU1DoHnnig53gdi6ejtYbvL+StLbuiWujRv550Y7WikL",
+	"8Svrl6xBCl/Ru4RrA1lfnIXnu1Rqtf01l2pXgLpfAUiu7J4ygAhZYeGwOgPYwFqgODQU49kq/dEteIo8",
+	"jTMIG32Mf/nHKqjgp677dveW59CQ4B7zWl+VT3kDT4l+9UcZZooBDDdzK9XiHj7aaH2AD0jvWrtrgk93",
+	"z5CMc67sLhk0rmy9NwIJ0N2CRI1XV6WAY/WMPIcqERySzScaak7h1FB9iL+c2bQw1vN7V4pGti/A828W",
+	"1qpp8Y8RKa5PTh6tvdM9vv3ewTZlapus42rCpHVpCsVKzobxNYZouBvGB+4vTp81SF3tPh29y86Sgtgs",
+	"f1v018HD6kVsOsuoXqyJZ+hj48HfpK428grtxXtWYzpLnUu7aOgT3gMH23+ngdR0GzKszc12zn2r2/t6",
+	"xVbNrUUMivCYypQ3gmn7XT+ODiQJ2j9T5h+xj65bEdJtVM6uKrJ1Sr9YgkOfgu/VXtML0gIr21YMd2tE",
+	"t2Z3jf2pZLmubmAUFm2IvlhhoPJbiRyKnBL2sPf4BzZYWAENp9P6wrJ15koh7RYto/ixpDQsmumPkChi",
+	"Vgt7QATfZh2VA8WnIc2SsLNeL36xLU9huch1dyrlZXZM4eSFGvobamXuuUBWi6nOxdIb6Bw6pUTOaNXM",
+	"Fgacn2NSLlk8haZ1vypfbZ0EwW6GdgMfxHuKv4m5dXiWecgZp5NQ+EIz6LpAb00Smec3dav3U7Ra3mly",
+	"z/Hs6AnGyIEK0z2jsfCenJ9tJctOciFqZWtzxc+6CmBMamIW2CdldR611Tg/FgOCmErRLNX1VYXbdN9B",
+	"699NNa/XnBahuGd9jZKo7XS/yDK/ZKGHvZLumG7h4eOzo6BsGYH1bxkkpFa49Y04Ur/HPl0VbfZErLXl",
+	"xEh+qtfbQz3bHLJxq3YFn6xnSveRUxjGP7QSgmzcjCO2VlxApgwHpaL+rfod/E5K9TGtbWx7yZ1O8Zj+",
+	"2Gxxq2+o2YLIh0r6re+e9Db15TfVH4vQ1up2v272W8Ty9+3d2FkW2mn3SBpa96oSU+MXbnu6Gs+J9dph",
+	"qSZnoucKeuROtmtFovOAj2t8j6M4CjDEAV5CuZurWUx3wfSDC08ufaS93XUOLUlTvogTc+57TkcXWT37",
+	"zjvMlT2rkO4ut0eaWdFkJLGUWz7gRkAhPVKbQyieL0yU6wZ2Daw5thNe0l+esNcUnaB2R4pOSEtHHOBW",
+	"plKxVAxl2oTOsMkPH+lC7aa/iUemtiTKvTbev4EGjRvLxppnZZ8BkntCj0GWbkmIdvChmU24WafLgBPJ",
+	"hNIzqCZ7AL0/wLENHexlsRm8AjasRl2qtWZNMyFy0pkV+bg2lXNR3ds0cH6PddNGlzmP2jYtJ0QkrfUl",
+	"1Xr+cbedrW5qVdi33FU3aG3TxDVITmmCN4+y+iJNz6s8yG/gyf51cqVi8NVya40OTY3dS3TjIJbRMSyF",
+	"ok4RruikY2jnVUW3v6Z+51y+i6kuKK68ZBDNimaQjYss0+DvsSFQDTn9Yyh6a7a0+MfVAbb4BmJUfBws",
+	"rNjxmzbno5EcwldrXudKEFhSLoZC3ooUKO4Dp6udazbRRY6u5pavhxXzK5Ndad2lynqogpsKbopcpExA",
+	"9NzITzjuVkMux5ej5a1fuuoW1M94eeka5eivPOOqjl6JlwK2VrBjYYQyBGMbAIAhgTDL3d5suReUUVyu",
+	"LEPerpHOEezEVxCiBjbFdCpSVszYYEFXDbe+Kvw53DEABjfQ6eKBSQIki+8xjCixreDTA7o3MEnp17Fx",
+	"By51notAXLuD61PeRssR1l1sbnpK4/Te5Osp6Ou9slnx0Z2A+mMeMcrC/2rDsKUUYFf+cFEF4Hz+7u2y",
+	"T1Tfk3a8idBhHMvB8Z7pj+kYUXQOfN6yLvEr17i7TWFVzMxsH7+K92jz0W/EmFhrC+BIO967sY6ra5nV",
+	"Ww27tK5l1WPSgYTQhsv6rZ4fUcGCujBNKGdz3143DHoF6noG2zMjpxV3rCYtGbJC27oMGz2knUptcdQt",
+	"XmS5wYl78wduVryzO2FJpa4v2lRN3WF4YTSVGzZ6JOsqpygrXdObYZEWYbsVoiaxnXxO/53apGyd2U0l",
+	"wFVxqEhPs02uCJfHvW9YyFBOjG9b3p2VyVXerv7I1eEt8KGVtw3IhusAUPcrnjSzjC+aM/teMNcffJH/",
+	"6j7no8BGjtVHqY4TCM51tjHA91YTxP0KrsBebayVVaEZBCmi7fGDbYwYh9WpKblHBwBK7qHLeJzz6TmD",
+	"GJxJmNJRKbXSzJTx4bIunORxFTg5il0ZkR/FNTT1Dd1HqnJyj98981+ellBsWyGurz88S6VEXUCZidBc",
+	"Kkjpj7c4OMvB5IMPUhwUXwYIwNUknhIl5hDRDM01nuF3JRK/HE5/uA1H8/bHb9lc1w11qu4tj14l5YP6",
+	"m+V3iyopeFjd1Buh8aBMfrPw48fqnvxeDCZa3+x2G+wF+Ubfaaho2mT/iFuxS5Hga23lUDy/FfWlgpNa",
+	"HzyEYTPBU5MEP9cSGbTHCKTGMOw2Punseeho5f25W9eX0Wgo2ah6bquGDbpLiMGYFjW6W6Jd2njBxC8Q",
+	"mZD/QRdDxoc3WFduRT7FAZchb8o3oYcd47rwIt3ejUEjHHZpVByTvBCsUJkwho3lrVBbpVFq3EiIikvD",
+	"ok+uMJUlxz5dJXD9w94GePQ9DkYk/2temD61zcuW7PtLsVKo4w0FQ+wivtawH1K76w8ABjUCVGkl2JSn",
+	"y/wbNVdx3R0XH9+6LnVlhRpS0dAQWmpwctSu/rl0JL4k7DMtgftntP3w4y39A3MK7l+Dhfv/Is/cfzKp",
+	"btx/0e9y/3Leh/vvf+gBfBqA579AJPmz0/BfVl+4bqlrkdrWrGvtU9fF6lZXtb4LkwR8zWHebBksl1Bl",
+	"RiD8N8S0MQMHgIH4OhyJ2BsSZRsITuol9Jpgvd1IN4J6XtyQTgQThPloyr0nnXl51W+lPpcNlmCm+Af9",
+	"UddVb8SwyKVdXLnH4RqaEjpWutcYan0jQ2XjeYdAtD76z5VqYyZ/FYtKtQHMEpZL8BxqIeizE2tnnS9f",
+	"oPJ1pBvK9nGTnMy9e+FpUwJTClAjphqym8xOcl2MJ6hcLt68OGGvgXiE5wLYRLDPMGEyxd+9e/fi2e33",
+	"yQeFCSP3q7c/XbJHjx79yKRi764vT9jzPNd5+bcfHz/5nlFZmwlQpUjp0x/qVPQxVQ9QB0ieIDKAhkah",
+	"PPmgPqjnEN+fUcYU0/pSsf6nLh8OhTF9aFFwFssQySWegs6ah/4DyMkKRaDTIMoDnS5OPqj+rBhkctg/",
+	"p1xACUPlZJBJdcL6RmSj/rkbA6scEM9dpEyqJDQyiKkR2a0wwFUH4NkJm/B8CtfdiA+tcaNBqrl/7vEQ",
+	"Wd+rdCitOGdvBU/dE34qsgxRHYXX+kn8e64qtx/rl1qSHvVB1T2r/NiDcJ24zzQ+DDRP/zw8hAhKoDrv",
+	"g4o/iS2EuE7Yrgqwbm7DoIAyYXKEdYVGLJODPcXnS6jNQPIb3I6lMXJxK3gWTWfLdyIZg+0jGYTDRlkh",
+	"d8cCqt3JB3WhIklD6NxPXWPFrFvM+lGxJbZ8n3ueKjjUCUF/QQ1MkBGs3cWKE6HYVKoCqqrHOmHSflDc",
+	"3BhyN2e51iMqKv2Xx71HrO9G/ljMPjqxFGk/QQ4k+PW7Wf8vcDzeE5AaJq7cMXBzdKuMe2LY497jE3ZB",
+	"7wwvBVfSUM8Eo6qecHrmBNrO2c/Pr70J0P/UhQXqlwMOufJFp5R8BYT9lMGKojOBsJ2K9Z9f83HfTeHN",
+	"O3jms+cvn18/p/V9MeoC31l/BbX48dnDD6pP19PHqeAKwC36eCUZPRVwZqGwx10RI26sc9b96Ydnv9ZK",
+	"4ADn7F/7JUsG6nPCSs8F4xmgJaAMYE0IdD4B60X/f3Rfowbv/i7FvHthztnri1fP+26djccu4Zb2Xjh5",
+	"XymUcsskQycrL1JpTz4owKYZCoVFMzIVysqRdB5352LGhxPRfXjSKy+S6HdxzXnn3y9iiTfYNe4h6A3y",
+	"68yEnmXCQx+Ocz7FmxtRhDruDX+bwVVQdr90zju9ExpNz4TiM9k57zw6OYNJuV2G+++Uz+Tp7dkpauSu",
+	"B3V0fxrXXfMXWB/NHvaARiScuRdp57zjPKQLeNBb/xwAdZppZfC6fdjrLVE+8dksk0N4xul/UGQdr/tN",
+	"xkBlJHDO4IpdMsR/xaRH6Dmve2KY4ukbquT+UtkjODh+E8yNDzOpNCB9JFgzI+bCWFQE2KsMzbe8QN4D",
+	"f+8568HJKYzSsAGnn2X6BZc/E01WOKmOMUClOXmVQ0FIMe6unQfAerHAXr+B0zHzANmzKN/mhEHvYlxN",
+	"hxAnSdC8lE+vbvllpo2o7ARIl8e865z/rX7Jy4+cvnBP+vLHiqQ8Xn3pZ1qJI+wnTBpQ2hHEH3YTt2bX",
+	"XctEvu60wJ/J2IhbKQAlvmIMgOmFZFoajHe0jEBPg6Kj7gv3b7p3yBjxR/JJ45HESa7syxL4jhpmRSpo",
+	"fJAiAOPxkSU3vxsxw9V61GOp56xzX/57IaA7hZQdUnEn0UEOO0axh5V+lz/a1BRuAVrVELTRoXrOXclY",
+	"UOsulYRhcAXhAFfUA25PVdSc8VojaaAWTvnwRul5JlKixK6NGP5UypI7wCNneuHjnZkc1dyAdD6NKNDc",
+	"4QdqGLDp0hP2IuaQAhwkXhgB3cHeLEFfsip7F+U0YX2OphmOLBmtScWVx36IRCLT+sZ4iiLFOC3M/sJg",
+	"ZCaUJxipvytea2ea4AKZskranWgIdwC01ur+PVcprM8VjfBn277n5ITTCoPPsNOOJR3qc60LleAzZdlT",
+	"LwFfDOO1IXZoigF6kVAYr/1VQtMIahqp75BGH7eTWQ0wXOQZw2WT4mUuVdDf7KLyJDeglaAoQF+B1wIF",
+	"d2DbpkyPVsWExOPgIw538V81MvNtEI9QSVYW0sGyTvlwIhUs60AAUJ4mXF2qweg87D3qdXtn3d7D67Mn",
+	"573eea/3/8emma0Fjl74TUGiV0aifH7w25T3X4WY0VZXdUUQtwEf3pDPCx7d7orLOU+N5hLCV6D/lVA5",
+	"LjiWPAP5xt9YOQXjrVDgPEJOAm4lAtBOKna4T130jc5tHw1jMKLm0ogTdgFGFHrdWfbU21fu59JKTmX6",
+	"QUWxotCr6cYHW9nqOOZjkqpPh4ywJSgQPJRsA/Qka4w2WKkNNtsF+K0P8KKGSFMf+THP+8iExyw3N01W",
+	"GoKIxKK/IWP/JanrPAWnGEvVBmJMfCEN42EI9YAB3xAupbdfoh1oGjYwxu00bN2TCJ94a2XhttAjFTc9",
+	"00i8WstHbofnWP80X3u1+9NWryioun7KOIS+EOYS0ga5LlTatNgGif9rDP9OFym8fDWf+6HL68DI3XQ2",
+	"XhuXmCnd6rMv5VTali0Rt9ctByE04L45ya+4qU5PbKN2T8UnXy5cq30vr34HFeJO079d/fbaR9o4ZB+q",
+	"WjVhxuYCvYNLkWWBFsLMIOA4EcLzuQADLN4ZThaLjLOxwDvFOS65nk0AI3yUa0wILxmhMOkGbVgngSTw",
+	"9TI4NLeRDOJPbqOzBjH8p7r9p7o9vrrdTRF96qp0VRnVILGKT/bUifTaz60oJ8TDAFtuIrhnX7vEuXSf",
+	"SdOM73+B+T9PAe+eclJZjZXBD1eD4Dy5UaHrZ7RkhG6vDG9FLkeL5vDJe54RW/R8ojPhrFLIGwIB/HTG",
+	"cwGXIYQ/4HQonQrDckHoawST4nyzcyyR8N1M85IHhHEl5qBIhoU7Z6MEeuB8giSkfEJXp88LA+2eNAy6",
+	"ItHV67vd+5hJddPHv+RQxuA7qKE1d1W9/g7L4NVru9cjjEXfr5PE93514K2OcGW+yfUthTKVZkLZfAHP",
+	"p8xUgt6hW36MnKQbRAnjv+5XcMmVVR1etJx/VMw2Z0/Oer2E8czoONr6wBN24VMeEJI+63usT9jXKq+H",
+	"grb3HAt9GLcsF+Mi4zn2htaHg/9Kk2xxu3GIVs0hfxVC+zyteyBd8MeFAtgNeZkhtzzT4/ogf9KgF15Y",
+	"unZ9KIWaNjGAmkljodbFsAmytyDNBntbYXVV+iNO+aPl+VjY/p7bCWxMuNir2/mwiWM6LcTJEXbgFVD7",
+	"Q9rrk98CpvR82xWOzg19DrFk60MDfDjxJzioXFlGt1AtBgY8IC7XykgDtAslVATiSIhPchkJhqdEh7J6",
+	"YCLOKylaPTcrbF1tnR64RXEwFhb/HFeVKgRgQQ7Zy9PPzjr40nzFXrh1EsisEHEXSixXsTlXhgxdCLj4",
+	"yxBoFOCs99/8dnXNTsN3oVTBE+hgaBQ3mmoEIJQpbkX+QdEVcM6GEw3JQM9oHxs0Ssyh8o9deR66gQDi",
+	"XomN6xXCQBgqjOQOcSZGllh/4Rd1oZ6LNK1Qqu0eP0VQxUMiqGTMuk0a58J0LWVxl4kyO5ke8mz7YGlE",
+	"FXrHcdJnJBHoDZi1xoavHTxCEjBNMc7utBRdRSuHbJ8TJXKKyYouL+wkoGE25XteWAM1mNKwsTtKTp7H",
+	"WqdPQzGczQtjReoEGeKQVs/IpauK5zMY4bKcwEUY/w7z9T9pd0kil4KyIlc8Y9GiMB5NasvLvfaSies8",
+	"oF7Calypp9RnMRbsFH7BxKdZxt3ZnyAFcHXZfhZ2uzXr7XZSo5funHe67n9/ff7zi9fs8vnb6xc/vbi8",
+	"uH4Ov/1//+f/Vpskzp1B8F337Kz78OF173uf+Kj2vnR4yjtJZyTVWOSzHPDvOz8Ozob4OKXtR0hcYhoF",
+	"nnb2Y+VplK7qnHcuX/83X5cU9izsE3s0esjPzrZXJbWr2ebleKCchfxfkw2JwNyAggFJjYlzCwYi0/Pl",
+	"uhDvvhSzTPNUpJUZQdFlTVUObGqDCO56wfwG3ferMYuzf8ruUWX3FU/FMc3yo6hK9ysN5QUdToRB9TfT",
+	"uiKozNceQwEaxE6DNQfZPE9cWW9/X8ajHKpCqYnob5+PLWHuBMNy/uvJ3/kJjXiic1hXT2HvROs5/old",
+	"XpSBxL/zFRl9+H2397DbO7uGydB83EewLi+a89JnjMglzzrnncejh7zz5Y99BLVV5yPez7I+RqoxsO07",
+	"+12Yw8wkE/ke64wk2DM24lmGqW2rgyMQHxpUwVDf7qQYSeh09ZCFg7WFEXWYlX9HRhfOmvF4JXYInjQV",
+	"vpBdagTPRBrV90OD0Al7gVIgSA58iLWMs6wu75vCHm1t9/SgILq7za0GmFjxx968ffH7xfVz9uvz/xk+",
+	"ts+BPWoxSvxmfw4luceKt6Ye34Gh53QM9WbsdwYjzRjVnjTe0r8pdHB2qJ5J2EhmVuQifcpyQbF0JQx2",
+	"5kDDRllfXnuzP4smtlVyt4pDsyYbVv/1EtBm7VeXQo+f+BDVf1PKkxrYd3imz6t6uuAEcsdjz24KJwoX",
+	"rTaJCVx1TSlWILLYOAN3/WHLLaSffOHhSSAyHctbuO9CfoLigoXB/ebpAncbM/8QvbZsqKe+hycV49w5",
+	"LH1IlOvRKJNK9BvfyRM+l++0Vb93KUI/gTDW4dk0lbrHQts0L/rMbsXsd1NPE+nmsqaBZLFL/618pluL",
+	"mvAtl90s4by2pZKfVYv3lsr7I40ca9pdIgJAlTgQcHqQvNMkLNd66mwlCHgL364HdhERRlgCjaMwd8TJ",
+	"jM5amXeCbDlmssvqx4a4wbMKBti6+sOQjHdWnVcY9Kuo2WWkc/bwcYmqCoKOxQalpL9IxXSmrVDDRfdX",
+	"AN9sLiBZD5G5syW3q6wR18FW9tZZC+PXyfllaIGPqjhe6uEatOqoQ7ftqg2cXaUFaqtTs9zS3GTWnM5y",
+	"McrkeGKb001BWCmB5GP/Uo2Bofqc2mMSTAJBQReiXwmTIFit5eMHhg6ob8d0X9F54slZpfswUeED8a9J",
+	"PqhQmUx76T49ErlQgHTsznnix2I5Me2plKXS3JywSz9J3xYcYidoosH9S1ToNRmmN35lKsf66zkgx7sM",
+	"wpveSXHJpZMiypiGHYq1HpY/ToWg7g28fH1b8faXxpp6k/gEbGoYDfrVnrD3E5l5ghLskyDLgNpQuBqK",
+	"DGWwUO5sPMWOpTnPU7RZwCoyEbxIU9hj3WWyZ//QwztSqe9UKnI2R3SgQ6UFlhSdOrd0x1CFDVksb9mL",
+	"hHkKvCTWZB5iPegRmbOJ4JmdUKu7NcivUZfWamE7e3e0nUexBJ2bvP/GAaPKugN8Co1XlN5tzlE6K5C6",
+	"CnWhbKrnark+O1wSeZEJX1PhYZuaWvdp7K+w0Y+m1n6bf83SrvLgNRSUHUkGhnxmimxNLRQEJIKb4MEi",
+	"/GlPWLk1AUwnWCD+pBMWEDkRUEUHiBPuZcHWyfTYuQ90ayEGOFCn+5HZlN9gEaxWQ6Q6rM+E0+t8fVLl",
+	"Z9auQHGV+GLAOY+ax6RlhkvnyWXQG+6vhrQFiXK2SrNlfMmxg4NMY99e4CQBktNkziKNvRhmVPycgE7B",
+	"VmZAZnGOJd4hwVT1qC0gYBNufD1kRN1EpVgnDEDzOIWWIkOKAk/kBtd4re4P93QxRaFyfRMCQsaKGSUZ",
+	"AX7c11IFusNA7dqBwhJc3xzg/EXKiOPznCld1rKaiZ59fPzQvX00kOc46Z38gMM60RjskvWLrHbwi9qr",
+	"2OXYURzK5pbUKjN8ETBLyuZLKIUNaD/Qnnxc1xFPSKaV6ELfUqPe/clzlpQlhgKjtlTrpYt8KCpQMHBk",
+	"ptwOJ5GyBZilXM+0ETHxJ50DjzMU1Dq0rNRrVjfpK5jzV6hcy8m1ql85g71bkSZ0vwYCV9grYPhlKkcj",
+	"xOc7sprV0/VJlgiqxcOqoGTjryvzn3Bzwq4BeM1ySqd40kq4JpJQv+x+NdR5inh50MnQUEnhJ/g12+40",
+	"yTtDdHJqZxWhB4+xztIDDb2miO+bDBqCxCd7wvr/XfGp6DP3NWy7J2inxPMRMyvUOepDaJ70YE8em48i",
+	"0UvAeij6ff/YvoeFgkZSEC6faQqdE6X8AaoUtvrpEmToUY95KfeJ+Qgdr7ESDb+yp9gluxWp7ZnDH8A3",
+	"Ov89E4pTkD+H44bUhmjmGDlWXaxw2FIL4pvfd8TYb0DNeboCSNhjhDhwDMC5PMBHHgZZWVd51qh7Tz/T",
+	"vzYW/2DFDhydVMNNTbYr4WohkrShlhGnhBtLew4V79VANb3EA8NkmRuccTspEyblQlUlqiFxUoM3fU/1",
+	"RGHee8nFWilwN/uaEgcoS3BODBgAJiHY2sEC//GUcQb9HWC2ZRyyBPSZTPBb8naLmjb1Z3I0WlvNsL8o",
+	"YD1aNVlTlyp26nhbYfju8aFdyftqIrdQ7V7rdq4raCuphsoEKOiXCsTP3azVrT++MVji1tcK45XIb0Xe",
+	"Bfwt/GgFwbfvrp9cOq+BPYsudICQ7TPOrqyYsX/BSou8UP2/JKwPBRaMs5d6/BIgG/oAFwpQy5y9oX8n",
+	"H1Qfo0B9wHYwUIlCLU6/wB/QNpApNFlFkyrHd3YFDicN638oer1HQ3gN+Kfo4m/cJ/AX/acE1AN1llJ9",
+	"UP2X3NguAPV3XzzrU7dMLvgUUa4B32AiISAd0TqO+QzAExly7J2w9yVcdPSIqEeTkHkELDUExuvSZFfw",
+	"vYOjCFvVRXBj4b23s6mhrx/Wtosvt0eDP33x8BP2Ut6KgJCrR2AgthkPF5+sQFqGhh5CNwvopDfens/k",
+	"jXi6FMElceBKzOsgRtwYf/bMxs9yKSsFjiWWjCDk1phDQ8CxQy8j6O5an7fP9ZzKY4L7y5yiAhx8n7Dy",
+	"lcRcpszoskIGWvmpfhucH6IMlzX3OLaa/VMWbgUrZmjKG1sMbyqo7wH7DDpcpQ8/bBm5XlufiiIxJuKR",
+	"xvymO9NjSHEiyEaoCn1gyn13KnFoEYtjoO1kQ0Lz5/2qx48SOxajkSD+nc7YI2dHr/URV6T8G/2sZ2IH",
+	"Z3TpXdtEqnJelZvcUlRh7xhKXTvBazjuANNPQ3EcryIPT/GPI51lem6W/17bTnA8mdgzFkG7i1AyZvsN",
+	"/rnFToB/KBENTXIVFgo346A1WrjpJjpLN2G667kSIRznvuCOkk+qYWxiVWbfikxwI/7s15YH7IVlW8oH",
+	"7F1j09jJREXAeq5MGLXEyuZoPznLCfrFSv4K3OA8bCfLcfdMrUHyi86OZJoev+DPze0eUHDvQJIACrdi",
+	"DAMvxzATXHWLGRxH+A0YozxjgwVBx7agNjI93iWOcO49cyJuiGrkQ1zA5uA9h8+81ONr/BX17VAyM2LO",
+	"cVex57ERKu2ffFABbOWBYZkeM7TPYV2CTT73pYbAKcOcAHCpRE5WpM8FA9ZV0lCPEirWfKvJBzUGprvA",
+	"STBYkMOnbK4zNsu4EpUgBq5IJQTBliMQS2EHDAJKtSZc8NLtTFuBgpd6fAWbsOWH3xaqJoL4s2aeEQnX",
+	"0wPSuM1qCiWisXRgz8sves6mXC1oXN9gC6448tpgMh3esWkmli8BLIZ5PIFGAP5JTotp5/ys1/OEfPSL",
+	"VUr5LdccECK3++w7wH/c8rnYtPWPHyHSYzq0tyLnWXl4EaFezMxqPd1U5GMBwViPmHncKJLToKepnqtM",
+	"83RtCyRUXDi5dEpSTn1RB/vfkKpFgCn8je+Ji9Qj8m/BI+CvcRCy/1/6NVkDmtI3oEcgeWI0nmgyT0st",
+	"vf95/jZPcO2ryakwlk9npl5h1VOwb3u8AW5oj3MN29M5Iu5quEWgNkB8sgDCWjJSD3Wmi93toM2HeCqc",
+	"Z9ZsCV0W+S3aC5dv3jmdMtX5ImFK2LnOb0JDDVYtjpZquTbEhl7R2G2dUXr+T7me7vDxa73Dh9/L1E7a",
+	"dfH8KrWb3gP6YbpTlou+oNdRA8JZKxfJVN+uoVx6EZdnEaQnlGyR3QyljABnSGCDYCAHXkd3urAZ/N3b",
+	"lyYJddbQaLZS5I2A40rMmYTaWXrSrc4KZ4UjhbEzw2V6TvQYtGjG6hkGTv2HnR091DPp6xGhoNsXm/F0",
+	"4RnI3Hecbw0Tlwb8IWj/R6dBEYntiEvgn7XBpI7WIsJCdV9SmsWLUULGS+trI8VyQSRfBLx5fAOkq0o8",
+	"WoF/LSTDH0uFNTyrZ/yVvhVfq3Pt5kbNl/8A/U/XbksrRzXC2nFb34LfPOPGiK2oLFfpG8v7DBukqH+i",
+	"vqzyZx/yvJfcwcGIVuLTTObCLH2tCo4m3bv2zn7kP44eDbtP+JPvu9+Lh2fdH9PHw25v8MPo0ehxCrho",
+	"nkgfA8GdpAN01IGQztkMBsjPLLu4fPV8l1L1N9yYVstCYSOdhXNjVisij1v/6ewp3/IrTcyPzl5YSFmY",
+	"5YpMDKW4X0KgOhPWMIy2s7qgMNYc/nwAJ+fdFF4CLEDn/Oy7HzbLytaJEDeVC3NzvIrLaMJOrxyAjXTP",
+	"xy3pFHlGpPTm/PR0LgYnQ57bJUCm0xOCoz+FB/8XpcfjjzuhU8EeIKhhu2CHHE8BnFsKaALb3X5XSlR3",
+	"Codymzvm9LP779qK0/fEr0eZypwqF0KyQNc2eWDRZNtn2OnVuwWXey/tJM35vLJ3bZgAUBLUaAK8mzkz",
+	"5GHP41KeL7HvrpbU1xsAr7DCng/2bnNsovqRORWugB3bFFWZ5WIkP3UOqvw9phsYVqPV2/oN1nvNJ3pa",
+	"lhXDvlHHw/H9v5z6YbdAGQkgIujMUVcX/CnKmj9lOvcU2xEEfQIvNFuUgPN1Sd/hRrie+77mtxMY/yb1",
+	"7s5dI+gc7VbygYCY9tt3Sh98N23TE5ELwO1vEtVX0L+NMYS8UDEoLx8bNnSqUHlQqTIz5wyKlXiEd72D",
+	"jGtkYY0I5qm9F3tga/p73WylSJ8yiDDDUYBqXYyqD7UaZXJYew5svvhavXiY3D+OG/+2ULVb2FZtaF4o",
+	"s54TJnCSr0bIsDHSFJkNuCZraJHeuqG+vrKZt4Vq9RJFzl04/u2iWritPP2cF+rLBv5fY8Ws3FZCsgmb",
+	"V+LeAe8zk9CdRfBXdUH8t4Vq8V6EZFnL+98qmA3QKJeLLWamza0/Re48SUtQKwW/B9AizBZHMEVpgXtr",
+	"orZ56uVyBpZXAc7amhWeo4cPqRRkrHUK70s915C+dPcUXXHSlmjkOYDoBZJmdoXxP+zFLsHbaqIuSA74",
+	"7UvdZblTbcnfBewGmbhhR8I2EYViCdrbnliCpJ1+dv/5ckqmVaPd5Gzhc8pDDXVAO8FsCcFtAitj5kQU",
+	"8XM9WN+cmxN2wXLhXsnZTZArIaAmFYECFCrVqiYicAFjXVkxa1u+tvkgzKMt28k9/MKbuV9RhSHO6TiU",
+	"USg5QIY8y6GSkBJbSG/v5H+kd65F3so5aJD+TI83goS7ozlF0x7KAajdCrCBl3J+gTgJgX8aCPbE7KUe",
+	"fz0CvRKNeekMS1UAs6vVyOpFdYKN9MsjLCKvqQTpJSVPsFT2u8edqOylV1/2UjdEBgDLtUOc9SrlcU82",
+	"l9a0eZ1Q4WmrhuxLPS4rRjnYDskR8Dv2OUIW0oFrEfw4+w89eGAgOu/OuhJ54Av8t3dKWvY/Xr3ESwbF",
+	"LuprwpvkrNeDb5sKAGwwVHgu2N8wa/kHVK15q1oXlrwiE2C6Hvce19rO7jRcH5DbbOuuaUlM3au+BRCu",
+	"9rjFYL9p+YOgHl80KV/dKITYO8XZLc8KccKeA8ZJiScExRhQse3jN8R8s1QdMq61UarUDiSRX3VLCs6x",
+	"Vf30GsL4HiqMTikSgrt7ciyUW0JabN5qUzWNfvoZ//HlNBe3gmfNFu9P0MCi2bQwSF0H4WzNCHcrri5C",
+	"V4tabrWlllvD52TaAp/qBcqdt3UQ7IgZYQNDK/EB1QT73Exxu1pUSjhAE+nSEf0seB2R0gu1JXtXEz33",
+	"h70koT+myIH8uD87ddYtZpuxqk+9xPhbcyQzXODajitnerpPgNL0lTtPvmOv5F8TT2yQA9CHE6ksc0IG",
+	"CWEnUdpS/yeEl/E5lhKyRLKTRhVz2KIF0QORA+G6VjWu/vtcWkG4GT/JQ1J/+5qlFwOjs8IKeCln6+QJ",
+	"s1onTI4w/wRMW82QMQQotCV+0I/fbWJeSGptHbRZMqwY5FnmS//c6Bjcx7lvTa8T00E8ebLFNN6U2whQ",
+	"yEPLs4R99/ixWygwuwjUp274KVanlcPPuLUid5/8X3/rdb//4/OjL/+1cwANhR5aUd+5EbyEgVQc5lRT",
+	"873JLa7J4jvJtdiWezDo12zhT5RUVjuDBk9EC9mAWo1xCvfdmmCNCCz6jfqDm7is+IFhhXFXkMCeTLjR",
+	"kFWD9V9jVUzXHfg+mEgQo4oEjKsU0r0DbsR3jzF07dmjli8znt6l/jikSgtUxXnn9Jbnp5ken/LZ7CTT",
+	"4x3YwMsXfeOedXBI58Bjs5q2d+Jx5CPhnC208u/sUOzYLbrULEq7FDpFo37Phh7I8hvmLi7AI7Yr3kW/",
+	"YS2nF/QnJXUCm3Irur51YeeSna+tD7ASj0ExSbxHGTcJt+HhVA+FlcMbcoebPRysIQIPN2fWaXTlzASd",
+	"k30803mUIfIg0B4QHep2wSXWaFA/6nnOUvKaoT9ZiQCubifig4JiiQjttf/z82vm7rThpH/CfpsJhdQ/",
+	"KRtm2sC/c+GricDNSjAPNuEzKBp2N4+wcyEUmb517ctY6/LWjXINS/NV3z1U4TrSQEDjpqpzdyIfP3q4",
+	"9fUTvev9gLHGi91w9lBKk1AMni2Y0vOjJNrw0SCXS4J4dKtND4uAgl1/2J5LqO4pyYOwyNJ/ERCZSZwT",
+	"8uomJUsX3VQzfFNPbeK/HbHfAbahIfg/+DDqopKPHONZ/vHOmAtkBM/CbNx5g20vsdmBytH9gDENJ58G",
+	"s8LMauwrJDIEdzQhnoEJbPziROSC8A9KxG7Mm2Tc2FAs6Nzq3NBwzqGNXpJbj+aMT0F4fJ5hv5ZH6KNX",
+	"q0kjzmbZIrxj54DDGe038AOOpJKBc05PkRh5iez3S6harxK6lkS/Tl+AG45l2JDszAslwjndMsIXJnfX",
+	"GUQa+C2GeutO/PNS/IEXBEWscyyyvYSEABtfEXy33B3jz43NuTJI+LEls7D71ZR/6k7loHN+9l3t2T+d",
+	"5eJWivkWdbLQnFttgvRpCSS8HBWGZ9Bx7JZoQepimrBcQywBgCUIbkeoKAWC0UX/HaJjg9JMIqttiDG+",
+	"wbnvfzq+fdm8qK4a4GPLY7SRX3GCYA77Uqp9HAullijzUIJXKfN2kM819HlC5TrbcFeBYTgOePd48dxK",
+	"5+qDJOoboU5YKKVFyBvtlLa7vm1eGKfbI/5uVNYS+ueXyHL8IXBPeWA+KGcF0ACAUxD+CApjKoikIDCw",
+	"Vk8RfBNh/Mv2YvflsnMYP+J5qHVaC3Xz3K3SKz6cSCVaOgr0dBjpru2yeOzM6d8aTR3+tq/8i2GRA6vb",
+	"3/6oApblOmOcTXEOyNK75BG5H5cNsFkxyOSwU5XlcJFuJnn3/S5Eaxrq//C+Jm9DcFXMgD6uPsP3PB5x",
+	"d/fhK2OSjt6m1TTgRZbF/R8b+KTr9RxySTds/ulnt7Nre9FCA77b98e9H8vifgIDd7JQGCTwkplgRk8F",
+	"WipFE04ddqo9r5hzu4pEU76tdVICymMuYYOaLS+cdUSceKIwCBwfKQ9tAI6QR1og6Mn6OuZ2lraVA9Rq",
+	"wfI++xTI14t1luhApwtm53Iolv0nxK5y7pbRgBxHbmK/Fj72aDt1/Is2mto9ADdGo1/x2/q79ihyQnTj",
+	"QKkI2d1DT/h6XXsamXddcNbNephXqgnO0RUBRn8qvgFoPqHSRqqZcqTfcKBW1exzLNo8wsmFwIfSCNcc",
+	"rdehSjaQ8kXPPA85N5ME4jSh0ugnZ4TnUqRMiU826ibAqKqdaGeuIZR8xo09YY97j0somkgGMDjjNIVC",
+	"pT7h+EM9Y1+L27cjbEhlD9zAxDppoAQVFs/tyb8u4QK4zXFr9hFaCzsPew+/7/bOur2H1wBeQPgFStuP",
+	"WADrP/Kw2zurfAQaezrnnVueydT9XAygzP98dcikA3u1FmhhzpUNOuyPpDOcOJtKAcdmqky3d9ZJOqnM",
+	"xdBqmLnHP+DDqeje9h6e8Jk8yYQ1Qg3zxcwCCEL5hcQ9pXPeyUfDh2ePvsOfP2IB1UcjAr4b/ja/hVdX",
+	"5ix+kfMnj+h7zrhyf8dkcifpCD74eCMWHwH4IfoZnkw5LDHlMgNEbfPfq8uTa+2s/s4OvGQrgtga7Sc2",
+	"stedmVgES5pGCNuM9S6aofZev+IQXzCa8XEuhGFWV483lN/mU3PC3pcVtKEZyCsIaG1kSs+xDgDKanCD",
+	"Hxiq43MfBhjaSLv4qpLQeojfQU59g72ti1rz4cg6Ys+wbnx+3FE5wgFqkt/9hbYtrPt/6sZ/6sa70I1o",
+	"FcXSholxriIj5F8uLl89/0trluomlACq/YUk1gTCjs4mrLOW3ItnXCqnNAe1LHnQDX/HJuyL0tg7hiF7",
+	"nS/oSpiXl0YCedrj7NBa7psrmzvHM8espC1yWOw5XzCeyRsRIgroXEgTRW4I1ZyziTaWsqqbAg170p8c",
+	"yUJdYkFxj0Od8xH0046pwOXXuhP2m5iHcNX9PCxu8ZsboEzk+2YCSKIQKHXmbBMwXpz70wwzVQ1aHL7r",
+	"x6G9aWPDj2wofJsiikm444npdoot1wNt94TjbIDswCfem4LyyJtfEYLltb4RXhXA1kKRTQWCaO/9TdbC",
+	"HpcIlhgtBQZBDJdQ7bQvnXaL0ARXCVu6947eKWDl9w97Jdriazme2GzBBrmeO+8OW0C3r05zr/3nwqvM",
+	"aac341VCltp5BHqc7wZBCct6NxCUmErHQlFs6qX327ZkoRFzslmXtgw72f5ZvFfgSVjDBwZ3bp87bleC",
+	"5yUq5TL1HnM0IZSCTJP1ZEUJNBFPhTlh/VwYYftsKjhhBkMaF3o1PTEJEN+yiwCSiLfC2ZNQoezEzkTF",
+	"zciinMnbOowbLPx/fluf+a/hDYE7R5pl4sW64vjqvbQ1nmWydlyCkGmGz/QIM7uM96fieV4xI9aWLTSX",
+	"Dq+WLoAUnWKVyy5nyX1j6RS91qmABT/8EHELdTim5hg1HIfX8Aa7a8tvWUrex40HVuOSJaA2NlQwrarT",
+	"kc7H2lqhuutlwdcwJTEc5Ron4Sf/3H036CsrVKq8T7uIBXAASogCj2c6WDg7Z0icP0ts0BpM/unO2y/V",
+	"rbQI7ta49deNJA1z7+/ABTitl4QX0RAtblA5TKu7E72N11dQwAKVXQsRm558CEz4Zje3zte0Qhe9bxwh",
+	"ygJodprr/MaABYn0X8apJZbyhXkKCOw8z6TAr/nUGxEeOOsT02m+RT/iP2jwDMv33WRyXMc1sVN4C1/H",
+	"g9U9TmqkYtzN9QQ8HPKVOiCFostT3j3zxgJ6r6W18CIV05m2Qg0X3V/ForEzndoD17TLH+KE0lKil7aS",
+	"8oCXgURK0rGCQ5QC+ii6f+ed7cMV5ZrfT8/US6luAixzax4cvCUWOboTtPXBqddep+5jM7sJdhmOAz4e",
+	"4yVyDE0ZhJ9CB8VbH2DOwDShkbCmnwcGrZyRVkQLcPrPO3//7t9y54mXaGcQKnDu6FznbkJDnediaNlE",
+	"50awAUAmLDp7SB6+2Z1XhdeGDK7kWEEXWCchtQADXwnbvdT6RjZwehthEJH4F2tnzjE5qSiNFZvt2GXm",
+	"l3oKLaODhdPLMhaSIOmFnWwuMo/F/LNM10YeXliD2h2vZa+BIb+p9Jxp1RR3WKfp98SMai+ggMRW8aqC",
+	"t7GPErkRi3WAXVE0HOjePIDNzLkuyiaQ9Jnl0k0siUrREPbHs6EBuZrywATYyGxtbY+gM19+dXNq0Vj6",
+	"VSxatZJecYgmuqWNqvwAFodnImUFgKMvWazbRoDcU09zbdcSQlywgS4gZU74kdR7eg7uM+WSsfiz7yzo",
+	"vptd74S9wu0yVs9mAnJ3XCE/7lPyxhHOCY8XVi0lLC1yX68MNSY1OXiYL+3rWjsK2wRiZH9EHnRmla94",
+	"ImJAoz2Wl3MRMLoYOP+wWYkD51sjL6yuqEShiqnbiUwPAVfqFmTgj7vlMflVLGCxZD0E8ptcj+GePEJC",
+	"TvDMH1OuxLwUy3LJdwglN2JwZXrczcStyNak4agVRMVwdeWr4DZP+K1wnoF7VFLqkVDgpkfUM1evVF7q",
+	"8UucRcuYo26QdkFH4TXc+2Z6TIuDgOR40UX61SzViJhiBjAGm5RMuWenn8PM1t68f/Vw5gZ3CI/jYOF+",
+	"I7LRSU2HX+pXa5/4iP99DUDZdWhYhJp3EAoqkIQSoafBg5c2qdL3Y/uvVHDGMApdCw62jM4VuWBnva2Y",
+	"j+qLhlJ9FN7kX/CohG84QSnxpkgyDF9sKxkNxSCXa5aOsO+822uF8mF/jKHhrgBKC/aH2pKIsCo6iX9G",
+	"6erXhEOFPY40HeIeg+ADVMWgcH4LXLCQv3zUo5rMsyc+f7m1V+Lf6x56Z8KStlanXSeoUzAqdM6cCZBQ",
+	"ehN6AvfQZFOxNrJXGIAvBJyMXGdiqSvj3QusVwHlWh/k+1nYV6LTKrNZq2Vjziz1Hmb17Rfw7qle77Gt",
+	"JFem4tT/cc3C4yUBvNRMQ6Ex6oVxzt2NL60TCipNTYIBDXh3zqHTOYkJTlgDn9NY3gJrGZbWayXgBQB0",
+	"QUBhovjka0WpcJGjyoXPiE+yLpz/HL9zga+0wXqlpN7p64tXz5M48wi/cTJdZqlOXzyrxgH9lwl6pO7i",
+	"wZXaFj0TooERcOS/0Aj/O5rY/y4n9JfTv/Huf/a6P3b/+P/9187dmr24vM/9/rQo8YsgGKkuK1VB35C0",
+	"7CvvXbo4ts8lkKRyxUBxAdqWO4gokDOeU2N0vUX725yk8q0ft/UNopFaNW8DfCtlehG7DRbI4GXgjnwN",
+	"S0XjZjUlG5D6CZceICucLWIRMA6qlqdcZkyO6H6ImJNvlJ6rp2wuBhOtb3y+ynmbfRz7BGbdd48Fih+t",
+	"T9iFufG6q0SdAU98GTmJ+brEs141b8B+WgJNTtiocA49DMqsjslrlqjwltd1STdyIhjZQTVilLwiGYeE",
+	"gJWGutYXWMoEM52I4Y0v6vfdKBU1ubUVVZnlLomFlo5QU5qc5PzmSBhs5oZyYOXp8RfZrjqusBOhrHt1",
+	"na/Brnn70yX77uGjH87Z1S8X3bOEGfmJpXIsLVj+MrcL7wl49MIyD0cIPBC6DJD/E+4/4izFtCYR8Vcx",
+	"luoinmBLmDGVMWDUOxeipRm0yNQGRYYlcQA4a9gjFCbA+Gy2hSitjQ+tyFaI8jeDeGGAasSHbg5oKEJZ",
+	"QC6GGpT6EItCECoP+t3X5Xq1Gsl8uixAXxGj50/wppc6vfNsKI58kab1Rtnx+GudDw64KHUyRtEA2vdh",
+	"FaxoSwWG0tJsnL3hxtyIBcYxVmZgEugTnnK1WJIyEK9MjEJHf9wN5XOpnIS1oVyIptZmBQ8M0W4bwEQw",
+	"d8iIoG4UXmq/jdqY7HvvkccCp+JYE4RlvD8nzEMPecsrfB7CT0QEEqhGIM5cm+/GTCGu5DeQJXwLpVPg",
+	"YC/vyhF0tlQD/WkbT+es1yOz2px7knRTwQ8WKfC6zCs9QQnz7lRktnjQKJkzodKE8UzkFqp6INI70IWt",
+	"9BXZNTavO8kADOLPL/AxsAuaLPTKGw+qXB91/FnYF7AMrVZ2uQFadbaG7lrMVQwLttoNVSmuo15aqGrb",
+	"oXvwRQppC4CpNQ+8VDhHPHg+1yWSrowKy4HyAB3jmmLYVzy/KTdiT/dDpvByvbMffuzxJ2mXD3/8rvv9",
+	"948H3cFwKLqDR72HvR9/5D/0nnzfgWPM0x1b7WCKbq53bTS2K0PujeD0+v3kBiqXIabC0YOE1dpFgqrK",
+	"pvr5xnIFKvcok8cLJJQv4zwnrM9vucz4IBN9D2aMFza5+5RRhGx9fa/y68pkWty26kB3FW9xx05nkE8d",
+	"LGBNjnH03yImlgEk7OFEO0HBik1ggYNDjv1BWQaDnrDXWFsazacamSZFXttZvLpHe0OSwFThhvd4D6sV",
+	"ar4tJ+5COME2/U4S/w762qSCNPpUBmjp7asjKy92Dymhu5HJy4l2xxb3W0MF0QEiWdUlM7LzW/Qw2W9w",
+	"w0H0D9UKsGNNgXYZ0ddUjW65SFNyQloKX9DTL9L0H9aNvEhTov+FVy0twKpHN+X7uJBedE5hawhvvl6G",
+	"3pPouq+4//YVv5VjN/bJMBepmwnPzAm2vvZ9wHmJMYEMIQoBj+StYFOpClvXHwfRqFh8WlIANMS/+xVo",
+	"DbPW3FDqV4m5384j+C1luXAD6d9zdwthsRsYqr6SFrcoy9jFmxfYvxlKlQojcjRd0dPCz7vllqoQAcTb",
+	"vYisQVm8hPD/Gz+x9s6+ezwOtjeLG/im+xQiPzD0/gllVBArhvu/t1WeHN0pgOtuaZdm5XLvqAX8FdAd",
+	"+p6xhiLMLIv7UYgo4NqZL5sikmQtvaWRLqmLrEVK0HigVgPKTgiql+gRDnX4W9NeXGJKASJAQnktCiR8",
+	"Ro4BVV8qSHgB/1FOPU5wcPth7D7jpJWkhRJEkl0DwPsn7D2e80qoJdxGTth8alcoXYwndV2dYvZu1pIG",
+	"oIcfdPIPF4I3OQSlCM0K6XzlHlFC2hJ/Jx98E4+FPdo1HG3jP8wtHAwqDWQUx9hCvESbd+61EM4h9Pgm",
+	"AH0J5+08YF/4Tju6kPESxhr1rRr8fpura4Ji+Gd7nwddkepjyp2D9GMvzDDjMwtlSWaoYUTkw9vWbfXr",
+	"fD8tfdHQaeuoLKo0EL0GoTtsl+OhdCq6VkxnGeKBbkmuUZ9feq1TcR2e9c13o8ev0zpvBlQn22jxdmsx",
+	"r+7jLjwZQIKBeBBUS91MgRGvSMscGEgc1woNxj5LvYYGw1e6lyjPkL3duKQQ4m1lPds5AnfBfLHf1tT6",
+	"1xeBIw7I58Am43TQKGMXNiewEiK5VEkb1xD0PdauHd/4jud2L2Hbcvh7pME4gjLdBqSFLkOfCOobnVvK",
+	"9kBIZy7NCg0VwF9H3ZpYd+Y7Wme5nkpTx5Lj71ezjQkJ6MdPGQf/wQCWLiQ2c10g/UYtdbPObT09NH4i",
+	"CZ2L9GMX/vvHfgBSX+Fdfyd3/PZKrT7Ys8ynBwZgElU1Yi4bcUnyQhFojadha3JQXmOt0666bE/Aye33",
+	"5H4MeQDb8gSKLVryF2m6HSneFlCK8LV9CNLQAozLWXjutOkGO/Cb4EDztUm7rXE1BLjO9LNARishumMX",
+	"zoy4FcrqfFHt74JKsIiX2nCZNhqEX60h2KoBuPUGbaQ6q2U5w4KrVEBGDoET58DEXUZ12ELYcwaQBxCn",
+	"tdDoFYMDaCVO2BWZ+x8UogJEVV1srBGODyGhZM5oYczTVZqY0JKqgH6A5ltHUkom59doat6TidloWtIf",
+	"jgV8C/sDTThQZEQOhYycvv1sSw91y2cQ42wOTQLSJ69Q7ILUwdfS0gCAvsQB+Drwl1pSdPeXr1WQaHr3",
+	"IUztFSrnBTUYIekx5KSirTxMdlJp+CBbIzvPP0kDmiy+2m+EmDmzUNWi4jzDZ/45b6Erq2fMuZJuzbQK",
+	"iAEqZak0dHszaQ/ctpxLtc4+g7oAJzTwyZMIPtmzvueC8SwXPF2wsXN6jeX4r9UNfafgKX/ODX0JZVGw",
+	"ACKFpmj3T7e7GB9wOr5i9o65VAeFA50NktbtV9y3UYWVtRMxZWQmpoKnmWygV3RL9SzHGX6dG4mza7V+",
+	"1KmvwEUPKDQD4TYUqjtxgRFuaj4R6jBP21f5SuNxqvD5Ph+HeLEU+on6X6n9ttpxG+/uU0Svgn5dH6uS",
+	"hulbkaeFhxqAvuNaGLnjnOd2bnGY3JXl+b1Yhe3K36/u5nQ3eEVlAD0VbViguS0pcKHJB0jFDrs1hFp/",
+	"118DkFUEk+O9TdJqITIUNJ+pvIcHdFK1Mvdc/XmtArxEDr4wGjd2PdFC1N/0sNeDq+RGzGxzeLiJuOCI",
+	"xBZfYeQW3rp9tIi4jQxlImnuXdpZFEY6JxlooiIyK1E6pAAoZh5bCJHt3F9GuaDamcju8EjmoYU0FwnS",
+	"8w91ngosG/ShYl9EZnUxnNS5lD/BhL9atVABk29NMCoRRgLokBDrR2ghCAgRmjxU+6L1AOHVPQOSTQI0",
+	"FTaXw2Zl8kpwU+QIch95pbSpaszMwlgBMEhIiQlx4jWp61c0YHvahkb4KdfTHT5+rXf48HuZ2km7kujX",
+	"qVXlRBIIe+ZsSYBTPUwjzXJ9K83aXjifDD1hF4pxa50hTlY6ZjvBXvf6B1KhhBHbEAR3WvxNOe6f6CIL",
+	"b91uHhL3CHzPKUY5vb4nCQLhubr6ZZ+7rcmZgnJVA5gLOL7vaBpr4fycCMETqpt1YVnfmEk/iZOXeFVx",
+	"dxt5mEnIrDhJJwZz9wIeY0nMMThaU8Thl/qgyyu57wRpeI0dXK6Hxx+9TlYJMuZYgfgGEd01a4oV1tso",
+	"vNPPiGj9pVHzPXe6zOm3pdqOBP7pRLKaAwyvQABYtbdquaZtCuVreLU70matZg39jRNtgZiZY916QQh2",
+	"58M7Z303lSUSr+jAilkFbAAt8n4Yu19WeMTviGjC9JqAazVAzYoDZFloRIS2pyY+r69NzL4q4q9Irvak",
+	"+6qIEzUhrffrCKZ4IBaQj66GcnSGgOlcVWFlpGVTAYQJ2YIQ6SGxTX4bZ0M9W2CiufpAqZyZWNcOBlNt",
+	"v7oDwxqfKjURBMOBNsfJcZCepthng3kcjINB6BXCsdzyATcCnOJcGKvzQ6N0uUDswHVROpsXhphuEPqF",
+	"moHgVnBOGJ17abAnCGdtboznwILfQDmDt2/wz/X8fW9hSv/M+t5h1rfIFUv1XLWW+TVmsi6BiM2wwAAS",
+	"NZ5BUAi/kj4FasHcazk3PZHCHLWqazYrAz1oc7WoGULQ5gg7gdOuNkb6Rslc3nKLbVahEueB8UbaYftD",
+	"nM7rdwh0EmI/Ue05AhCplMLzAMsrVcg3YXJB2i3cm7fiVt9gs0Z909k/etAeFyAqj6km8Q/zZa/DU6ut",
+	"f77CzHMX6dEI6nCX6IdzcatxxYDgSKi0thQDqWwO38MdndRvvKDW1235s4F1d4Dp4sMHWP1KPBDHLbs9",
+	"LRQUi61L5xAQnNFTAd3cmywSTM1xCCMXs6ivH4oOeebeC1VDgPfmqZ5Zk7BZkQPDcc5ygQAg6xhE3+Hc",
+	"o3KTr1JvrEyz1WjZavENnvG8UAEksNy3AGR9Ax6dzuEfUTPIYfcKSRcAVp7CJq93Kjw+d0S0mAsC6IYX",
+	"8ME3qgdLImomqKR99/alcWotlWZWeKN1IAimiNpXwFANts45UqJ6ZQeLFZYFsuFwCKcNRYrupco1b1Xp",
+	"bUdJvb+gRq/RmqnptB3EwniVvtzXE9UK5hGFEDTMen8HPVvccVPJgI1KDo2hLjKorEE2ciytkQZMImAM",
+	"iW1pDLDUdeblY3GvwlNPtiQNFSkFsT8aoQ3qIp+BvBcR8FfLenwazAPlhYpT0rc6K3y6Ggq4nDTITJSa",
+	"AyDZPaYiSkxCOocu8togBkzoGSmtfyqRrUymoOMjKcLgwzpl7sFtDxSo2Th39l+jCAEdxbi8hZ0gSUVx",
+	"LS6VyE/Yaw2YmnJIV4yxPAdf19lF43AowvwhOV/MIO4EtKHOwqqpoMW5HTkm9vColjXNsZHrAZnpSjUE",
+	"/bJH0UMEIBWrZxxtsIj7cSvhxwdudzLB9zCHvBvfzYURdg2kSwSu5mHSKhhqF95WngbC6kyqmzptYoTd",
+	"GzItJm1bJpc+Hp+0nx7M9Z5wlxrYma+gei5EXygNopXoQoIMFmVXouZZVoyl2h6rZLkDW07dH73xXnLC",
+	"uXvF7da0mdzzDQ39zUOb4Iu03vBMW7UMjW6E2Mj4uoJUQ8/ap8O1bIs2xHRlQA8Y6n0tTYzCCLOm7xWX",
+	"7ZvofF2FPZkF4d2KC3pN2yucIMxzp3IsfNgyPk0PIIBJCwB/RnaXenT7o6/rsU/KXWCfbLs/a/GvQxcs",
+	"5IpqW2FxN/jCmdbOiurj39N+LdjJMbamhcoXmNU9dJ/iwPcIbbLjKY4VKIaDdgD5Ir6LGmKLXPC0SmjR",
+	"VMiHQ377Fya+Sfs3Jq3YPlcmffcEIfNqdv5+706cxLd6eZaSfOjtGZix3dJmTnRNidyCBUd+oYdFnjvT",
+	"dCZnAnJJtyI3tbBUWDt25AU++vG5k2t0252qHpc7u0+PsUutlJK6ad3HjYoj3+eVuuPZbtasp4Ocq+Gk",
+	"i4/Z3NNl+dhzuho2KGRmQycew0c9DYVdBGSutBIJ9ZPCkvi3oOCXL6yWhk15ftMEJfZXePo1Hx9UYl8H",
+	"I4bz3ok7eguo2ZaEL1qGNunqUIPAWBiVgk0FeGGOTL0QojAiE0PLB1nYzUgko9avPe99nLVZE2et9jzn",
+	"yy3PIRI8AsxQ6DWT0ECkRApBNYytUKbUh2N9EBDPVIFhfY9gICmkSx+mhD3ymoCBCSmghOhZeJqKlA3E",
+	"SOOZKG9GN2WnQnxGiStKJw15nkvfE4Olkd6+cVdsfb/9W8HTS1qte9DUPE2l+xPP3uRuYlY60R/xzIjE",
+	"bXf4FZbONlHLZPBm0Wk76z3+4cn33206cfHZ/RuOUKL8EUHyHd8StBluXxpqgI+DAcIXmNjmjEZEWfdJ",
+	"b6kOuDjcr6b8U3cqB53zh+4ndwTMalff8rlNcz6yGykqX4y6r7gdTrCsBPMkAsu8nScXlYXDJYL/ZSLP",
+	"6+hC0QJ+BgO3mkAbwZzv2LyXZsjzNPKxHhjkhXTvG3aXVMvWAZna2x6WEFUZh5I+uOAhrG0mIvUWPbkA",
+	"sHXuPgCaUL7wHyy7ojhOMmF9v7l9t5M97B+gswa/4oN6+qefhT1sX1tNeMLM6o93hQ7m+TUfN5AwhIMw",
+	"5xTJb5Xw5fq4UlTrhoB1jNIhR74SHO47Ji0zUlEOzsuEU1TRMiBR4tOyEAmBH32HyRASu27WH8l3KeWt",
+	"qlU4IeHhK5Z3bjBySAjIU/IfaOBGeFPYu9Ywe2bvBtyIj3RUO+ePkvir2HLkZg38IJ25GDiRIwPu/LM3",
+	"jPH3uTC6yIHq7/OXL1/++LJ1mg+W6h4ctGMcSesbPu74bLpzc1w1v+aaDk9a5/lRRzTRhs7dhYxHJOPG",
+	"Ek4ACZq3vevxoN6U8/4K4z00ud/pyLTpXDUFyY4TAPqdZzLlFjuOubuXM3FOpQUznFNUqUZlxeALFYqU",
+	"aTmzQCPTGMd7UxxpY1sIEdG87iNGREO3GyQKyiLsF/eNFtuK1OYIkX/26SwXo0yOJxv6xYYTMbwBBkAo",
+	"a4N4Y1SjlRC5vJ8xmP1kHwQjE0qR4XMUg6DaSyoSdkthsB4Kbven6MZjgDrXeoqOuNY3pYR74HpVCzv4",
+	"xr/bEQzNfUmGSqzdznnn7zzCuR/m7gbq4n0cK+0Db/IkPAA+8UfS8ca9+6771Xnn9uzk7KTX2f7Wv8LZ",
+	"3n1U1ktnzWl770OWI12o9Cg8vGJ44x3vqAARZDbN+RwaI6FIeCoEwRdhmacPTu3gg2/pdYeTSgKzvjzR",
+	"5guYJDX/KG0jJ28h4LThRXEjKrSf8VkeFDaqj6fWEK7YRBd56P8uDIEEljGuXNhcunPuq3Gh0Q0ecu61",
+	"AYKyELDonBCu3SYCIrbzStGM910DiljRVlzVJgoBL6lfIZzGn10vnN1RQbLnPqu4BS+p3W0TXGrrzsDb",
+	"QpXqBO7E6oWY4H1f1T+AwzlXO6iXZqyRRg1zS0bmGhUjQ0VrFIs3/LbUjFgRnyAmyWCB/3V6YiRFBqBf",
+	"8I/V4+tN3H8ans1Dk5XUmu3p9yC25bzCp12u4MUd+46LNdImoK/gn1aYC55SDosvDEQvfXQqASxe9/8L",
+	"Dzuosf1MNlUNVZ3HPxcIWPXdW683KsPPDWBfh5UarQrY6Wf615ctwiQhQhk5JFgxU+YivTBins+sjZX8",
+	"Hty4w1LeM24npeFQOodrUt5SyWkxjdNtUlkxhhviHyES81sZeEkI2cgZl6AF7kScTlM5GjUjNGHYLU3R",
+	"Sib72hnRGKNJlm7JpCzECNqOTxE7E9qijEX0dsRpqaNSGI2+crFLaqnjAGyIYqN2rp+6N/alJpCbhx7g",
+	"kc5FE5EcrU/nq5J/tx/tAnA6+RO5YQNh50Iot3hBvd7NCSDMgHWUIHxos0V5PpN1KlbaoFSd8wpt5MbK",
+	"LGN8nAtRfpXm+MD4b66t93+Ls/z6D8feuBnfZOCTK8DJCLkHH/rUW6RG9nF+SD4aNfZrgY3twLJebyhe",
+	"0SO+xgwIzq1V++01FGBVa1GAvN6vyqGxanrS6Wf8xw580rYuL5ML0I9Wr6kSx2Vr1eLHIe6tqJzTBm1f",
+	"Sd5AbwwHI2Gc5UUGbJ9jodyC4hU9WwotQk0JlP9AiPFGzABd6nf3RuDTuadVQoo8bWiJflPY+9im4wcW",
+	"cIh7CCvgwC0rdWF3lrU1uqBkU25S2GAELROkVLUTtrJYXwYVGJTr1ft1ROD89Sl4P7v2aSdmQs8yAWsH",
+	"aK81ORK/vs4kO27NcNj308/+n2vvgReW8OtGhTMUYTziufKzrHKaQfqBynEBEK/pajiYcr3eUrTlY7eq",
+	"WP/u8TYl6nXXCIIvHvMmiea+65avYTAbTrQceo58adlIZplhsr7r6JvaleOf/lbjKQdtb63VsM3prLvv",
+	"v/ZdPr5t4N/4HqyD1mULIH9KPtuD9Ej16sDqU6nGXYBf3K7XeJaLkfwUQhHYcgxlLCzTaixyJlSuMw/O",
+	"ajBPjQMAoKER2S3hSBFootJg7G6gF5FqfI3T/EfoT66+0110KocRaTMOw1UFjQe4qrDdzjJQi7DpDIqN",
+	"Urf7FxBciLID8K0E6pKSqGEZngdYUVphcooe1lTBsLKIe8jF3RB++AnivO+6CKBhGmmLwK7UwMlrxO5w",
+	"DNcaxXX6GbXSJluXRFXpwO8BeQOl5wzbbhAXqzSm4AuZSJG119cB81w0wThvIZSrJhzCJiGGtI/le6zo",
+	"UAzTuXk0/fHTw9nffRy/ejnjAqy9mmcAVeW++r/+1uv+yLv/+cfnH778186eFjK+cHo8AOi9xSWWjr8X",
+	"omiu6f5tRM24pUez0IXHbMA+CtafSHcxLfpJydGBuXPAp4pTr+eQLo+qw2H4NGGEZ+f02wcFlKKo6yZO",
+	"1EZWBMLquRMqnQFLYYoEwycfVO1N+O/waivyVJfUieumGqyzx72aVsL6pymE0zv0MbSsdYVDA60zwdWW",
+	"kfyv7DaHfWk5sKCRZDjx6Ko694m/Iq9c5c2W4EpHBJBzrc3rY/vQVBjjjD9pmBWf7Dnrf/7QsXJ4I+yH",
+	"zjn7f//n/37pJ9AH52zTfCoVzxjPjGb9IbJ69BPWt3bRx7a3uVSpnvfZv/SHOjPub7mem/5fUAFjMoJJ",
+	"80G5caDv+APdkn1nB7vfUh10GP6EXbgJzKlPUAGInTBsIBXPF/4NAPs4VuLsIkz4AVqkkC9dWIEHl8Tj",
+	"nPXTPpNqVtiE9UUfysyEShPWn/cZZ/hCDwwz8j9FAnFYLNDu6z7ThcXv5X1s38SEW/9THzZSfJIWWrpO",
+	"PqiLmGFFqNSgdnGjzURutAqIPh4fOkB6Bo5QRSFjmWYC9mTCs5GvSq3TLL/NhHoLkrB0RM7QBlnKzM+l",
+	"HU6OovXdwB5v0r809aKjcLnXGOmcCv3ei8GVdr/eV9jH0ikosQuiksdqRNnAAip/S3NFolrvtrwtx/vm",
+	"3RV6l0XrXkq5SUcBISwfd69YSn75vlEwpTyW5EPglN5PBNTQUzNKhDQq0QZKquwvcN5qw5gtrOjxT8td",
+	"wCftsDd3C0R4nB06vk/u53UPgUI/9D1iJ+1+lNdp01MrzJp+uEvshfOuNKc4UMmZBDhIGAGMqK/ICeMe",
+	"nkZa0MAeS1zMtJHOjXhgmHsDb/jI4eSD8mTFTrWAr0vF9pkIebnhRGvjeTWiNVmgbMtA8OROwtMg/AFj",
+	"p86EuhbmHgQ+apOBlcJgycxtF0zCO/sjwe3pv24PUO3fxL3V8c5IPFsrprg0lo9pgt0hz233yVnaE98P",
+	"YDGm3A6hVez80dnDpKNvfEDDan3z0T3gh8fuB8uzzvnZw97jvV6w/iS+r8jsUazdC3PDeCls8/IupINx",
+	"eLtAXmQ7WbdUkIUnEuPzu5u5MOa3b+EWWbsePKwTqjDg8Z4VYO7CeXcqx+o4KFWJehENIRSmbtTRbpgt",
+	"jN0X1gD6iJgbNtY+of8UQaKj4Ni6DL97pW/JpMXSq92WtsGSvaDFA+Ceyl5So9qsgB5My8dJySs9EENn",
+	"YmE7d61Ze9wVPe7x+F2KeasmLRTGlUhv3Fh21ut5Md113xoS6s56LfKhYM5m8exEzGrWP51ofWNO+8Hv",
+	"c/N5YIiUwMix8s4h4jc63emJXWHqxPSIf4mAHUvSwYQVKhPGeHq7sbwVQA7roScu3rxgPE1z95kR8GGa",
+	"iBax7su1tvfBYrQv7g6CSeKNXuTi9F87SV0LL+WkyWCBuJO36twWDqfilP6Am9U574ylnRQDFALIdnQD",
+	"5fv2936R3UeBgBv2rm3+fXRddI3gDM0mA59nmZP4UaEwegfFbfiJqFNBzQpL4poEHqCRdMdplmuoaakj",
+	"njkPHZVK2LnObxIA9yOcCzmeWHPCViAw3WmiGcBlO+IyA6s+2DEJ0m2rJiw9ZxVewRM6LdWxwsPRZ4Cn",
+	"33k9azQB48SuyQIur6vOsfq5Y+nIxVDnKTDGORE53ACmHv9jkM24n0Crj3QOfmZTTwON+M1bwPQmrYd4",
+	"/R4dJcDrH3av4d2rAP77LUZ3TSnBRySa8X5uFJ2BU0Rl0Ww40UbUl6gefzmPfkjuIrK79b7cbVz3KLvT",
+	"Rm8ITOtemkNg5HsM6u56gpv15ynFERtuz7eCp2WjtT/i52ymc2sSdstzyQeZMAmbCJ7ZCaKhJaBVKxSi",
+	"NHHSF14Rh+8Hw49cqIgGEspq1qmNF/AGB9Q9rxoMviLLqS8K4EQ67Gm8B4RYqXOC0IRCobIju6kF2/k0",
+	"DeU1Zw9/uNtS+co6ttoow6NVQ8MLtBAfuK2f6Lnb+LzYmmJrjVivJXj4SWZW5IgVUN1KCqE7l2ImlfNX",
+	"PEb+hDfgCEQ24aFsDdVZvolrA/m4SZKM4DlUcmwvTMlqK29Z3+ZEebCIscTqRoVipMqgQT46eAggDlBM",
+	"wRP1v/BN33/Uzulbs5+v+bhV29mJE+OoS50CwjxWsqqP9zkuZj2a0POKk5QKZC7xgSrAIOAGoO6eBtAJ",
+	"rOQxN2YTt8mVH71VpWZax+cBOI65okhhVyo2yPXcORRY1uCXKF0B7akhUg1GXW3g5crHBT1b7lDrGylO",
+	"2PtcqzF4tmh3w4+hnmIsCTHV4Aewzk6Vv7Jy2lhtT0vYVkwEn34/BfKvai+6K4z4QsQhwse7ErZ7Ccvd",
+	"YG3jmyTsF2tnv6ls0RZQXhOHrxwDnjwcV9AWQRxmJTHybhy+XkGcEkjAOj8buJxj2QyxPbdmCOKTCZ6b",
+	"6LdNnvUlDheL3iY/mXZNF3b7bXv+aSZzUZl1+1DnbptwlhvVQN1OfJbpFgk+Si/yXHgG/nBfQJuNj3QZ",
+	"mws+hZpWEBypmBFDrVID8dRyJ42eCnAlRWZEKOl43HvcHBwxe+LF1JP1txcaea5SQFVxKjxMere9QabA",
+	"ZlQrOVZdpxqmXGahGyDTgA+JHIO5AKyHhKqUqxFxhOjyRPlKU6qJalakPWF9d/l81IoKrd04fXjoVBqD",
+	"gLcr9GQN3hS9S4uX8gtlLM8y+GoYr63b+Rc9p2xEOahbAUhFjIt8C9izOvcZZ33qFnpDsuSF9WCLWPjh",
+	"JgNy4HwK97PWN7VBxmth7Csus3btI3yRsuSn7WzAlVM1HFeAOprdySOb8pC9MHjKNmzHc8B0ps8iUIPx",
+	"Ju4Jex9tEvQkpSKH/uuZ53rNJNJm0xE0Ez03DJ1aeqamu78muyTH6jf1j7WfF+YGFua3mVAvnpWLNtI5",
+	"OQ3l+HtsrltTqTZgUDoXGbI74HYA2B9xz3G1gFtLGnaj9Lwh8CzH6sWe2xIlwYOVReVqfinw2iOP+VJP",
+	"Z1wtnEzpAnq0ijzrnHdOtUyHp/AqHcSi3m6/YeqvhJ3o9Og6tMHQdBrV11RydHvcNeSult0NTNzfU7d2",
+	"ANrddGyxalODKQtVG4rfyjG3Oj+JS0jHwvYxsBh6SZwgOr+U3B6yckbOJZpKVViCzUOaRARhPw/l6Ddi",
+	"EaByDYEyrcrQX50WeYMfP0SYtmzrxYH+3Zl4LUCFNuy6O+fY6eXXxeqw90t4Nnvt/SmB0TWKQKPz+1pX",
+	"GgqUEKlIcQ/dTJxsDJ2koHrAl3jz4jUWbI2kGot8lss6DjbqN6edbdURpkEuPCLfV+AI18LEf1NucBDW",
+	"3YXTTLoTbWx3rVZyg3mlwSQ1kkcSxcZaUJFnP7Q4v9ap6CM7C/ftfWCN5lNA4q6nOb26+uUXbeyv8C6t",
+	"RGJwgDtPo5Xv1Vr1AVRgh8Z/Mkyurn5hbofZjVgAb617IgfkvZ17z00xm+l8jdV5wSzPkaNUKjb+Tzl7",
+	"AJpoeh5BewfGeVvi1Aa3XeY+mWSSQF8CcT6ipBxVfUboGB47m5oqp/gYKx59RDIDuA4K0mR6nLCpsLkc",
+	"4qfHOteFRRgXZETBDINIkQcZrWi0gcnWkvQxZZ+GCQLzjPvHRKapUDjVt88vnr16fmI/lZ5RLkoqQ+IZ",
+	"dqPFDitzv5C3AuaDfSTFzO0bZ38vnGtM3El4qTdGM3GnLvBZmzAaXgMmBN79tH7AEGpuRJqASyl46tcQ",
+	"8yZ2LpQlXlfsK/bUxVs12FOLRDV7s5F8G9iDX+BX4dP0d57nfLFz3tCJZ/UAO0nltnPewbbqGuCIlZML",
+	"Hd1hlaML5BIH7T6TBmo/aylHLjB4OaKEqudIbjUyd+EhH8j5G+LZuQGQkFGEYJR4fmF6P5imVwGl6vC/",
+	"2aQ8rODT/SrXpmI68J1V4xyYGtn7ifbnxY3EjMAAp8zBz4bBmnAc3Ty++Xo29xqtF7PBMq6vZCMPb2N/",
+	"OjzqXuvY3Ip9o0VslmR2w6JvLmGLj5JbSDxOTKvAHg5/imraTQPO4lHX8rjH4i7K17bckbstXjt8V9pA",
+	"LuTTe0Et5NN7rFnb7cDGanI9UCGArCfMDPXM/RdBsdy/xKeZzBdLtQqKQOuxvUZaJ40Nl6JHzGtvQ1qH",
+	"AfQFChdvXqwiAO5cg3CNpndtgvlp1LRUaYBqMsc9UlorB+z+kPfaRdtriHwAXCiPtjmYzwTGxJb4s7eL",
+	"hHigvQ1557c+5+wxoptyz4C9BNPbJ628L97jXSeVPbKdqp68HTPLhVlXlvtXnnE1LJ14+DTLRDoWeeJ/",
+	"2YB4d046EJunEsazOVymxXQqUudYw5ZBRb+ee/4Z59V/UEAKpxUrlJUZU3p+wp5B/WYOwY1315dPWd/q",
+	"PoC7BL845eQUE+vqVHBlS6c/BQwG678z1cpO3NU+4rXYVT8L+87UFvzWpA1ySNHlInq7weIcrqLEm3cJ",
+	"ReKS2MRLAKkvqcC4526q0Oxr3ALyDJcGjlhEKjQR0xPm7lrfvBm6NktcRz90yhcN4YHBoqmi84fePsWT",
+	"sGY/5Xra2fbD17rThOpn0ag6FBzQ94Qe4Umwg401sL3tn7QnimKb9jvsxlsBEYVWq7Pn3DCeZXroLq+k",
+	"PDOR6kK1tI3uOh0U6XgdfZBzpim4soFm4q/0pBbXGIdo1Rajt4gUKuarUeFBZt5qUnwbVnzVRq4s+RYh",
+	"hbDfcEkbCzoYy0LxFmm6hfEtvi0MiIGf8xZr2uCX/qLnbFoMJwB3WXN5uFshUh3O/i2y1K0utT/zTKiU",
+	"57Tb//Lu+vIvJwyKrM2EY6AbIGEpOQQfg5KwPs7+BJA7nZcbN0B7nkS6afr4c9+7x6HRBhhJ+IL4ystH",
+	"TvWtVON+QKStdaGPseV7ogvwKZRKnD/sQSBccFPkTu8OZ8XHiS4AQQccv+hScsvpJvikl/zQS856PTCV",
+	"B4Q+AP1JurDbQwjg62/tr9cVqIKldVT/OhAD7CLbK/pCptmBuMmzXA6FT0tBeHoIIBscbSWIqalIz9Ur",
+	"+BdpJp5VoHDWmnY/6bwso6QULOgxsL0aDKpSXFYaVr5/CFkUpBr84fvvMOeylnmwbgSgVqwf4UkvGuFJ",
+	"b9MAbVoTbq1bvedi6iBiiSh3CEswIEqdxEwSE6f7prqG3ngHiwNvrkaBvrz6Hax3rQT7t6vfXjMNSoFx",
+	"8I4TIFb1E0ioPhrRJXINsD+AwqKsyG/J9qdkkHcLOBvqPI9hbbG0CFp1sLlNUrPbCXtBD6JFmvBbAd4R",
+	"AIcjKJe2WOT7NKAXs2FhGbdsKlMlxxOLFwmjzBWwQNXE+p9/crZjg9dUJ8mU9Kvv7hqa26i1C39yIpjt",
+	"19W1n2Oy2wn51FXp6ilZmWvHik/21L3R2s/VJjxHMvtWsp3XKI61wQPEXaaX2fsInn7O9fzLaXka1lT3",
+	"5dIKz2TqDkkAkVFizK28FQyNAJiuLy7IxCi0RqLVJDz6Etqy3DRV7F3ipLaKIdBKPTAMgYdO6nkYcj1f",
+	"S8IQcuhS2e8ed7ZR/nvaS7ngJsw8cA1QMJ7oCBCrwTjlA4pqzjEsg8Vz29tFsIKX5RbfcTYDvWI9bzqQ",
+	"JE9HacO8EQjwzkFCa47NnvYXWk/NfI0UIfNGVsnZOoS6ZjGdWTKyfG4MQZadDXbSGDl7kxN0QLt7Q8O0",
+	"GrGgHhr3vlvpqzVZR9J/zhAxpcpR2SJxPrmTJtwGBlmroLFn3FinbeYiy07YhcJNKbcJHXATTNMV72p5",
+	"S/Y8+d4j6pz3TnoPk46fgLv+373tJJ1x+MDZyRPnS011vvg4loPya70nScfmfDSSQ/cH+N3Zbvog3vQ7",
+	"1gUty9uVsCFos6XM1R17Mg7WFvyEcFjw643OLXn12k5EPpfmMKqCdwbhZzdef9Dn/5SK6wxSjwBKgy5U",
+	"2ghJgOVQtdgA7hMRMgD+2IX//mOgArilbb0KCat99qlCahDKey1Dckv2jZYhFaaK47xXGRLamegSU6GE",
+	"53YJPWmQdnfu49AZxQ23+1GX8bhH4i4qkHbdjLspQTp8W45fIeHmdA8lSG7YeyxB2k0+GlTk6YgPrcZr",
+	"vFlVDjXUyQ+hjBzEhdr42VgzqzU2jMChNtBK4htXKnQoPENcFV8/T3jDUy6zul4RgzrgJ5rgt6BR30LG",
+	"Akj3EH6A0fJiST8s0HyiWaYNBLmm226f+5WxYtYtZquooZX9dM7wmgaOa6QqvWFznYcmMkimYH9DWer0",
+	"FCBmeZ5JgVFGAWgK1xSkKEFZtIjKKDAq6G7WplIp2NiXUt0cgi21Cy9qS7VR7hXaJyLFYijcMmoosR5G",
+	"CRC+aBeAbHQHYWokJ60I0y7FipXSxIQMePAx9AyYGdQCrptmE35vcuQ7qDpun+PYb2l9deOmu7/xsN/y",
+	"rBBLRYzsDbY9A5ED9lSs0Fs3Hd+wUceDhgs2yo1YwJxK0wQNFspOgKKqlh5JdSut6PKUd8+8+4ZR69J/",
+	"e5GK6UxboYaLLrYd1hbCPNzYnXRQMNPX9siZoPJFn+odFVm2faDyt7n6hy0IXdZ6ZfVngFqEU3Kw0bNl",
+	"LegLr7u8OAasOiU+WQ9PxLR6ug6AaI2bePBB+mrrRVe02T575gEW16Fm5CIT3Cdeq2hDUbfotDAWa1Nq",
+	"fc3faaAWbxA/RJvF8ZXXf2DYoJBZumOp7lwMgEdkBxqmC8S88a6BHAP79Y1Y7BHKe++H/+b79+hNWjUa",
+	"3jif0DBdWCNTUTbrYvHViNhh9mbR8LKwJR9TKjIJfmKmx+gWBFqmOVboAUUBASEL1RhBo6X7tury5mHS",
+	"h9Mzvcd2ccsywVMTyulKWOkSxJl4fOq02vGX8eino9U42p47UhtHexUIuDH4ciNVytwrY0E+gDaes/7/",
+	"6L4uskzPTPdKjhVwCEH/QP/27L+VxEwT8Yn98urisnv1y0X34ZPv3EOjr17LqTCWT2f9xNm8QPaSBkpH",
+	"T9nk0WspiuJ+BQgQ29M2gSsPIVn3NqisA9G4x++bcEsvTRVAgFnQnAE8itDtaWOTuqvwap8A/3oniX81",
+	"4jITqdt/9+Kdc6j4qaN1QkyribUzc356OpQnNNiJzsdEt6Vw07Y34GmB7iFeSSPfPZXTXgex+R46pYtm",
+	"Gyp04knFOjRpAJwSPIpHPejVqbdCnpUDtGmcf2UWC711uyzpoVbfGQAIe0Lbm3i+geWiyWMJC/h7p7mg",
+	"36xDuQmmDCUCnSYlJCanaI1X7kzfUkYrJFmeInp4vqiLafuh797lO76YtFic4Akng5wQNA/0E0x1Lo4m",
+	"HetBNn/DncR2YALeg0wZsTvMa43Ya2G+atvrbjaQM7e23qBgCsoKd9m0aovw544HNT7/2x/uHGBUwf3w",
+	"h/tgfutXmIAoYQ1pvDq8M2hlUR5pm8Jz4CGvRiiR7sPNy3k5I4zf0Vc8BOjqt6AsBW03Qgvwo/gAyOp3",
+	"XiG6lycLL9QSq26Et2RqJ6pZKvH0OFPQp9ogcDUnaMvwrikgp66k+woFDvxQzyQavB46pPxuPKmaWdAh",
+	"S8B8hAlMEQA4TD/e/ob1VkI4o9Q6gQckvtDKi0ipVsMPQqXRO2Uit41PzOnNSlAkQ5mvVXCkqP6H8I/q",
+	"VxuKSCbUUJX4sjr3zEFo9KMHYVXVlz++/H8BAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -223,7 +223,6 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
 		Alerts:    alerts.New(alerts.Config{Store: w.store, Log: log}),
 		Diagnosis: w.diagnosis(log),
-		Backups: &backup.Schedule{Source: backup.Source{Store: w.store}},
 		Backups:   &backup.Schedule{Source: backup.Source{Store: w.store}},
 		Usage:     usage.New(w.store, slog.New(slog.DiscardHandler)), Gate: gate.New(w.store, nil),
 		HostKey: func(context.Context, access.Actor, string, int) (string, string, error) {
