@@ -25,7 +25,8 @@ export const ruleTexts = {
   setUp: {
     github:
       "On GitHub: add a webhook with content type application/json, this secret and the events Pull requests and Issue comments.",
-    gitlab: "On GitLab: add a webhook with this secret token and the triggers Merge request events and Comments.",
+    gitlab:
+      "On GitLab: add a webhook with this secret token and the triggers Merge request events and Comments.",
     gitea:
       "On Gitea: add a webhook of type Gitea with this secret and the events Pull request, Pull request synchronized and Pull request comment.",
     generic: "The program signs what it posts with this secret, as our own webhooks are signed.",

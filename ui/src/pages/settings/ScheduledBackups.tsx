@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { ask, client, type Schemas } from "@/api/client";
 import { Button } from "@/components/Button";
+import { formatBytes } from "@/components/quantity";
 import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { useToast } from "@/components/Toast";
-import { formatBytes } from "@/components/time";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { AGAIN } from "../fleet/queries";
 import { Values } from "./Configured";
