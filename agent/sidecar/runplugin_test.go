@@ -164,7 +164,8 @@ func TestRunPlugin_RunsWhileItsAgentIsHeard(t *testing.T) {
 	t.Parallel()
 	l := openLeased(t)
 	stamp := l.stamp()
-	l.start(aged(stamp, sidecar.PluginLease-3*time.Second), "sleep 5; echo done", "")
+	// Eleven seconds are left, ten of which are for its end.
+	l.start(aged(stamp, sidecar.PluginLease-11*time.Second), "sleep 12; echo done", "")
 	l.send(sidecar.FrameRenew, stamp)
 	l.send(sidecar.FrameRenew, aged(stamp, sidecar.PluginLease))
 	if output, _, end := l.rest(); output != "done\n" || end.Code != 0 {
