@@ -10,7 +10,10 @@ export function findCrowded() {
   const quote = (node) => `“${node.textContent.trim().slice(0, 40)}”`;
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const parent = node.parentElement;
-    if (!node.textContent.trim() || parent.closest("script, style, option, svg, .skip, .react-flow"))
+    if (
+      !node.textContent.trim() ||
+      parent.closest("script, style, option, svg, .skip, .react-flow")
+    )
       continue;
     if (!parent.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
     if (isForEars(parent)) continue;

@@ -120,7 +120,7 @@ async function removes(page, name, code) {
   await question.getByLabel("Code of your authenticator app").fill(code);
   await question.getByRole("button", { name: "Confirm" }).click();
   await row.waitFor({ state: "detached" });
-  same(await page.getByRole("dialog").count(), 0, "questions that are left");
+  await until("no question is left", async () => (await page.getByRole("dialog").count()) === 0);
 }
 
 export const stories = [
