@@ -410,7 +410,7 @@ async function begins({ page }, project) {
     all.items.add(new File([text], "compose.yaml", { type: "text/yaml" }));
     return all;
   }, file);
-  await page.locator(".cv").dispatchEvent("drop", { dataTransfer: dropped });
+  await page.locator(".cv .react-flow__pane").dispatchEvent("drop", { dataTransfer: dropped });
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
   const chooser = page.waitForEvent("filechooser");

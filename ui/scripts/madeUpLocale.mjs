@@ -30,6 +30,8 @@ const SPEAK = `
 const letters = LETTERS, more = MORE;
 const hidden = (i) => String.fromCharCode(0xe000 + i);
 function change(text) {
+  // What people copy into a terminal is in no language.
+  if (/^(nullops |NULLOPS_)/.test(text)) return text;
   return text.replace(/[a-z]+/gi, (word) => {
     const said = [...word].map((c) => [...letters][c.toLowerCase().charCodeAt(0) - 97] ?? c).join("");
     return more && word.length > 3 ? said + said.slice(-1).repeat(Math.ceil(word.length / 3)) : said;

@@ -35,7 +35,7 @@ const ITSELF =
 /** Numbers of drawings: no person reads them. */
 const DRAWN = /components\/(Glyph\.tsx|curve\.ts|logHistogram\.ts)$/;
 /** Money and hours of the ledger have fixed places. */
-const LEDGER = /pages\/usage\/amounts\.ts$/;
+const LEDGER = /pages\/usage\/(amounts|usageTexts)\.ts$/;
 /** A number with its unit in a template, or one formatted on the spot. */
 const WORDED =
   /\.toFixed\(|\.toPrecision\(|\.toLocaleString\(|Intl\.NumberFormat|\$\{[^}]*\} (MiB|GiB|kB|MB|GB)\b/;

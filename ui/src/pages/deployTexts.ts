@@ -1,4 +1,4 @@
-import { locale } from "@/locale";
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 /** Texts of creating, cloning and of a deployment's life. */
@@ -207,7 +207,7 @@ export const deployTexts = {
     marked: (count: number) => `${plural(count, "deployment")} selected`,
     unmark: "Select none",
     several: (count: number) => plural(count, "deployment"),
-    chosen: (count: number) => `${count.toLocaleString(locale)} selected`,
+    chosen: (count: number) => `${formatCount(count)} selected`,
     clone: (name: string) => `Clone ${name}`,
     retry: (what: string) => `Retry ${what}`,
     extend: (what: string) => `Extend ${what}`,

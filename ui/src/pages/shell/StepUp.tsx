@@ -1,5 +1,5 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useId, useState } from "react";
 import { ask, client, type Schemas } from "@/api/client";
 import { getPasskey, knowsPasskeys, passkeyProblem } from "@/api/passkeys";
 import { me } from "@/api/queries/common";
@@ -20,6 +20,7 @@ type Props = { done: (proved: boolean) => void };
 export default function StepUp({ done }: Props) {
   const { data: person } = useSuspenseQuery(me);
   const query = useQuery(factors);
+  const form = useId();
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState<"typed" | "passkey">();
   const [said, setSaid] = useState<string>();
@@ -57,14 +58,31 @@ export default function StepUp({ done }: Props) {
       </Confirm>
     );
   return (
-    <Confirm open onClose={() => done(false)} title={t.title} acts={null}>
+    <Confirm
+      open
+      onClose={() => done(false)}
+      title={t.title}
+      acts={
+        <>
+          <Button onClick={() => done(false)}>{factorTexts.cancel}</Button>
+          <Button
+            type="submit"
+            form={form}
+            look={byKey ? "plain" : "ink"}
+            busy={busy === "typed" && t.busy}
+          >
+            {t.submit}
+          </Button>
+        </>
+      }
+    >
       <p>{t.why}</p>
       {byKey ? (
         <Button look="ink" busy={busy === "passkey" && signInTexts.passkeyBusy} onClick={byPasskey}>
           {t.passkey}
         </Button>
       ) : null}
-      <form className="form" onSubmit={submit} noValidate>
+      <form id={form} className="col gap-2" onSubmit={submit} noValidate>
         {/* For password managers, which look for whose password it is. */}
         <input
           className="vh"
@@ -85,12 +103,6 @@ export default function StepUp({ done }: Props) {
           onChange={(e) => setTyped(e.target.value)}
         />
         {said ? <Refusal>{said}</Refusal> : null}
-        <span className="row justify-end">
-          <Button onClick={() => done(false)}>{factorTexts.cancel}</Button>
-          <Button type="submit" look={byKey ? "plain" : "ink"} busy={busy === "typed" && t.busy}>
-            {t.submit}
-          </Button>
-        </span>
       </form>
     </Confirm>
   );

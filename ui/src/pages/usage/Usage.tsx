@@ -114,7 +114,7 @@ function columnsOf(by: Group, items: Balance[], currency?: string): Column<Balan
     wide,
     cell: ({ amounts }: Balance) => cell(amounts),
   });
-  const columns: Column<Balance>[] = [
+  return [
     {
       head: t.groups[by],
       cell: ({ key: [name] }) => <Name by={by} name={name} />,
@@ -124,19 +124,21 @@ function columnsOf(by: Group, items: Balance[], currency?: string): Column<Balan
       wide: true,
       cell: (one) => <Share name={key(one) || t.nobody} part={weightOf(one, priced)} all={all} />,
     },
+    ...(currency
+      ? [
+          {
+            head: t.columns.cost,
+            right: true,
+            cell: ({ cost }: Balance) => formatCost(cost, currency),
+          },
+        ]
+      : []),
     amount(t.columns.cpu, (one) => hours(one.cpu_seconds)),
     amount(t.columns.memory, (one) => gibHours(one.memory_byte_seconds)),
     amount(t.columns.gpu, (one) => hours(one.gpu_seconds)),
     amount(t.columns.volumes, (one) => gibHours(one.volume_byte_seconds), true),
     amount(t.columns.traffic, (one) => formatBytes(one.traffic_bytes), true),
   ];
-  if (currency)
-    columns.push({
-      head: t.columns.cost,
-      right: true,
-      cell: ({ cost }) => formatCost(cost, currency),
-    });
-  return columns;
 }
 
 /** What the list is narrowed to for one of them; it cannot be asked for a node or a day. */
