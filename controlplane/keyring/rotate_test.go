@@ -25,6 +25,8 @@ var notSealed = []string{
 	"audit_checkpoints.link", "audit_checkpoints.mac", "identity.certificate", "key_check.sealed",
 	"ingress_values.sealed", "run_steps.sealed", "reach_tickets.digest", "idempotency_keys.answer",
 	"provisioning_tokens.hash", "node_enrolments.public_key",
+	// Logs and figures of a process, until a support archive is written.
+	"support_parts.files",
 }
 
 // Every place that holds a sealed value has one; the ring changes, everything

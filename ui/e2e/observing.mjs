@@ -20,12 +20,12 @@ async function alert(page, node) {
   await accessible(page, "an alert");
   await item.getByRole("button", { name: "Acknowledge" }).click();
   await item.getByText("looks after it.").waitFor();
-  await item.getByRole("button", { name: "Silence notifications for" }).click();
+  await item.getByLabel(/^Silence notifications for/).click();
   await page.getByRole("option", { name: "8 hours" }).click();
   await item.getByText("notifications come again").waitFor();
   await picture(page, "alerts");
   await item.getByRole("button", { name: "End the silence" }).click();
-  await item.getByRole("button", { name: "Silence notifications for" }).waitFor();
+  await item.getByLabel(/^Silence notifications for/).waitFor();
   await page.setViewportSize({ width: 390, height: 844 });
   await picture(page, "alerts-390");
   await page.setViewportSize({ width: 1440, height: 900 });
@@ -60,7 +60,7 @@ async function usage(page, made) {
   });
   await page.goto("/usage");
   await page.getByRole("columnheader", { name: "Cost", exact: true }).waitFor();
-  await page.getByRole("button", { name: "By", exact: true }).click();
+  await page.getByLabel(/^By: /).click();
   await page.getByRole("option", { name: "Project" }).click();
   const told = await until("the project's hours", async () => {
     const { items } = await api(page, "/usage?by=project");

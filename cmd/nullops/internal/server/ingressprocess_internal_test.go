@@ -235,7 +235,7 @@ func (w *ingressWorld) hasNoOtherRights(t *testing.T) {
 		has_any_column_privilege($1, oid, 'INSERT, UPDATE') OR
 		has_table_privilege($1, oid, 'DELETE, TRUNCATE, TRIGGER'))`, w.role)
 	want = []string{"deployment_activity", "deployments", "gate_passes",
-		"processes"}
+		"processes", "support_parts"}
 	if !slices.Equal(written, want) {
 		t.Errorf("the role writes %v, want %v", written, want)
 	}
