@@ -67,6 +67,7 @@ func (w *world) serve(t *testing.T) {
 		Dial: func(context.Context, ingress.Route) (net.Conn, error) {
 			return nil, net.ErrClosed
 		},
+		Home:   "https://acme.test",
 		Secure: func(host string) string { return "https://" + host },
 		Challenge: func(ctx context.Context, host, token string) (string, bool, error) {
 			return w.ACMEAnswer(ctx, access.System("ingress"), host, token)
