@@ -46,7 +46,9 @@ type ReviewRule struct {
 	// source's own public address where a key is given.
 	APIURL string
 	// Updates says how a newer build gets to the addresses.
-	Updates   ReviewUpdates
+	Updates ReviewUpdates
+	// Aliases has addresses follow what of the rule is ready; see ReviewAlias.
+	Aliases   bool
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
@@ -154,4 +156,13 @@ type ReviewCommand struct {
 	At               time.Time
 	// Answer is what became of it; empty until it is done.
 	Answer string
+}
+
+// ReviewAlias is a name whose hosts follow a rule: "latest--RULE" leads to what became ready last,
+// "branch--BRANCH" to what is of that branch.
+type ReviewAlias struct {
+	Name        string
+	Rule        ReviewRuleID
+	Environment EnvironmentID
+	Deployment  DeploymentID
 }

@@ -113,6 +113,8 @@ type Host struct {
 	Port       int
 	// Main is the service's first exposed port, which its URL shows.
 	Main bool
+	// Alias is the alias that it is of; empty for the deployment's own.
+	Alias string
 }
 
 // ServiceHealth is the result of the last probe. Memory is in bytes, CPU in cores.

@@ -39,6 +39,7 @@ func (s *server) PutRule(
 			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag,
 			APIURL:  valueOr(b.ApiUrl, ""),
 			Updates: controlplane.ReviewUpdates(valueOr(b.Updates, RuleUpdatesAside)),
+			Aliases: valueOr(b.Aliases, false),
 			Input:   valueOr(b.Input, nil),
 			Wait:    time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
 			Active:  valueOr(b.Active, true)},

@@ -4596,7 +4596,10 @@ type Role string
 
 // Rule defines model for Rule.
 type Rule struct {
-	Active      bool      `json:"active"`
+	Active bool `json:"active"`
+
+	// Aliases Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch.
+	Aliases     *bool     `json:"aliases,omitempty"`
 	ApiUrl      *string   `json:"api_url,omitempty"`
 	Branch      *string   `json:"branch,omitempty"`
 	CreatedAt   time.Time `json:"created_at"`
@@ -4647,6 +4650,9 @@ type RuleList struct {
 type RulePut struct {
 	// Active True unless given.
 	Active *bool `json:"active,omitempty"`
+
+	// Aliases Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch.
+	Aliases *bool `json:"aliases,omitempty"`
 
 	// ApiUrl Where comments and statuses go; GitHub and GitLab have a default.
 	ApiUrl *string `json:"api_url,omitempty"`

@@ -18,7 +18,7 @@ func (t Hosts) insert(
 	for _, h := range hosts {
 		err := t.q.InsertHost(ctx, dbsqlc.InsertHostParams{
 			Host: h.Host, DeploymentID: string(id), Step: string(h.Step),
-			PortName: h.PortName, Port: int32(h.Port), Main: h.Main,
+			PortName: h.PortName, Port: int32(h.Port), Main: h.Main, Alias: h.Alias,
 		})
 		if err != nil {
 			return fmt.Errorf("insert host %s: %w", h.Host, translateError(err))
@@ -64,7 +64,7 @@ func (t Hosts) ListOf(
 func (t Hosts) Replace(
 	ctx context.Context, id controlplane.DeploymentID, hosts []controlplane.Host,
 ) error {
-	if err := t.q.DeleteHosts(ctx, string(id)); err != nil {
+	if err := t.q.DeleteOwnHosts(ctx, string(id)); err != nil {
 		return fmt.Errorf("replace hosts of %s: %w", id, err)
 	}
 	return t.insert(ctx, id, hosts)

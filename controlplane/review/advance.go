@@ -45,7 +45,16 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	case answered:
 		r.reportAnswer(ctx, rule, &x)
 	}
-	return r.saveReview(ctx, x)
+	if err := r.saveReview(ctx, x); err != nil {
+		return err
+	}
+	// Aliases follow what is stored.
+	remark := x.Remark
+	err = r.followAliases(ctx, rule, &x)
+	if x.Remark != remark {
+		err = errors.Join(err, r.saveReview(ctx, x))
+	}
+	return err
 }
 
 func (r *Reviews) saveReview(ctx context.Context, x controlplane.Review) error {

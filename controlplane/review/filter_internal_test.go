@@ -55,6 +55,7 @@ func TestReasonOutside_ReadsEachList(t *testing.T) {
 		{"a draft that is left out", draft, controlplane.ReviewFilter{SkipDrafts: true}, "draft"},
 	} {
 		got := c.of.reasonOutside(c.filter)
+		// promise: W-02
 		if (got == "") != (c.reason == "") || !strings.Contains(got, c.reason) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.reason)
 		}

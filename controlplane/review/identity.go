@@ -134,9 +134,7 @@ func (e event) deploymentName(rule controlplane.ReviewRule) string {
 	if e.number > 0 {
 		return fmt.Sprintf("%s-%d", rule.Name, e.number)
 	}
-	name := strings.ReplaceAll(strings.ToLower(normalizeBranch(e.branch)), ".", "-")
-	name = strings.ReplaceAll(name, "_", "-")
-	return strings.Trim(clipText(rule.Name+"-"+name, controlplane.MaxName), "-")
+	return strings.Trim(clipText(rule.Name+"-"+nameOfBranch(e.branch), controlplane.MaxName), "-")
 }
 
 // normalizeBranch spells a branch as builds spell it in tags.

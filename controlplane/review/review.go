@@ -113,6 +113,7 @@ func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
 	for _, x := range due {
 		errs = append(errs, r.advanceOne(ctx, x))
 	}
+	errs = append(errs, r.mendAliases(ctx))
 	if time.Now().After(*forget) {
 		*forget = time.Now().Add(time.Hour)
 		errs = append(errs, r.Store.InTx(ctx, func(tx *postgres.Tx) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/url"
 	"reflect"
@@ -204,6 +205,13 @@ func newSecret() controlplane.Plain {
 func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name string) error {
 	return r.changeRule(ctx, actor, "delete rule", name, func(tx *postgres.Tx) error {
 		rule, err := tx.ReviewRules().ByName(ctx, name)
+		if err != nil {
+			return err
+		}
+		aliases, err := tx.Reviews().ListAliases(ctx, rule.ID)
+		for _, a := range aliases {
+			err = errors.Join(err, tx.Reviews().DeleteAlias(ctx, a))
+		}
 		if err != nil {
 			return err
 		}

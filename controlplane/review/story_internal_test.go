@@ -281,3 +281,6 @@ func (s *story) readyReview() {
 	s.expect(s.look(), controlplane.ReviewReady, true, "")
 	s.host.takeMessages()
 }
+
+// farAway keeps a look from forgetting old events.
+func farAway() time.Time { return time.Now().Add(time.Hour) }

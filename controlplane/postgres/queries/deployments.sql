@@ -7,20 +7,24 @@ VALUES (@id, @name, @project_id, @environment_id, @node_id, @node_name, @created
 
 -- name: InsertHost :exec
 -- The primary key makes sure that no two deployments share a host.
-INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main)
-VALUES (@host, @deployment_id, @step, @port_name, @port, @main);
+INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main, alias)
+VALUES (@host, @deployment_id, @step, @port_name, @port, @main, @alias);
 
 -- name: KeepFormerHosts :exec
 -- What a deployment that is gone leaves at its addresses.
 INSERT INTO former_hosts (host, deployment_id, step, port)
 SELECT h.host, h.deployment_id, h.step, h.port FROM deployment_hosts h
-WHERE h.deployment_id = @deployment_id
+WHERE h.deployment_id = @deployment_id AND h.alias = ''
 ON CONFLICT (host) DO UPDATE SET deployment_id = excluded.deployment_id, step = excluded.step,
     port = excluded.port;
 
 -- name: DeleteHosts :exec
 -- A deployment that is gone gives its hosts back.
 DELETE FROM deployment_hosts WHERE deployment_id = @deployment_id;
+
+-- name: DeleteOwnHosts :exec
+-- Those of aliases stay.
+DELETE FROM deployment_hosts WHERE deployment_id = @deployment_id AND alias = '';
 
 -- name: InsertRun :exec
 -- One attempt; its number is one more than the last.
@@ -322,7 +326,7 @@ SELECT * FROM service_health WHERE deployment_id = ANY(@ids::uuid[]) ORDER BY de
 
 -- name: ListHostsOf :many
 -- The hosts of many deployments, for lists.
-SELECT * FROM deployment_hosts WHERE deployment_id = ANY(@ids::uuid[])
+SELECT * FROM deployment_hosts WHERE deployment_id = ANY(@ids::uuid[]) AND alias = ''
 ORDER BY deployment_id, step, main DESC, port_name;
 
 -- name: DeleteHealth :exec

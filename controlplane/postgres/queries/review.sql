@@ -13,14 +13,14 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates)
+    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates;
+    updates = excluded.updates, aliases = excluded.aliases;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.
@@ -179,3 +179,38 @@ UPDATE review_commands SET answer = @answer WHERE id = @id;
 UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', due_at = now(),
     give_up_at = @give_up_at, changed_at = now()
 WHERE id = @id AND generation = @generation;
+
+-- name: ListAliasTargets :many
+-- What of a rule is ready, the newest first.
+SELECT r.branch, d.id, d.environment_id FROM reviews r JOIN deployments d ON d.id = r.deployment_id
+WHERE r.rule_id = @rule_id AND r.want = 'present' AND d.status = 'ready' AND d.want = 'present'
+ORDER BY d.ready_at DESC, d.id DESC;
+
+-- name: ListAliases :many
+-- Where the aliases of a rule lead, by name.
+SELECT * FROM review_aliases WHERE rule_id = @rule_id ORDER BY name;
+
+-- name: GetAlias :one
+-- Where an alias leads, whichever rule it is of.
+SELECT * FROM review_aliases WHERE environment_id = @environment_id AND name = @name;
+
+-- name: PutAlias :exec
+-- An alias leads somewhere else.
+INSERT INTO review_aliases (environment_id, name, rule_id, deployment_id)
+VALUES (@environment_id, @name, @rule_id, @deployment_id)
+ON CONFLICT (environment_id, name) DO UPDATE SET deployment_id = excluded.deployment_id;
+
+-- name: DeleteAlias :exec
+-- An alias leads nowhere.
+DELETE FROM review_aliases WHERE environment_id = @environment_id AND name = @name;
+
+-- name: DeleteAliasHosts :exec
+-- The hosts of an alias are free.
+DELETE FROM deployment_hosts h USING deployments d
+WHERE h.alias = @name AND d.id = h.deployment_id AND d.environment_id = @environment_id;
+
+-- name: ListLostAliases :many
+-- The rules with an alias that leads to what is gone, or that have none any more.
+SELECT DISTINCT a.rule_id FROM review_aliases a JOIN review_rules u ON u.id = a.rule_id
+JOIN deployments d ON d.id = a.deployment_id
+WHERE NOT u.aliases OR d.status IN ('canceled', 'removed', 'forgotten');

@@ -4266,6 +4266,8 @@ export interface components {
             /** @description How long the registry may take to have the tag; 30 unless given. */
             wait_minutes?: number;
             updates?: components["schemas"]["RuleUpdates"];
+            /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
+            aliases?: boolean;
             /** @description Where comments and statuses go; GitHub and GitLab have a default. */
             api_url?: string;
             /** @description Absent keeps the stored one, or has one made. */
@@ -4287,6 +4289,8 @@ export interface components {
             input?: components["schemas"]["Input"];
             wait_minutes: number;
             updates?: components["schemas"]["RuleUpdates"];
+            /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
+            aliases?: boolean;
             api_url?: string;
             active: boolean;
             created_by: string;

@@ -55,6 +55,16 @@ func (q *Queries) DeleteHosts(ctx context.Context, deploymentID string) error {
 	return err
 }
 
+const deleteOwnHosts = `-- name: DeleteOwnHosts :exec
+DELETE FROM deployment_hosts WHERE deployment_id = $1 AND alias = ''
+`
+
+// Those of aliases stay.
+func (q *Queries) DeleteOwnHosts(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, deleteOwnHosts, deploymentID)
+	return err
+}
+
 const getDeploymentRow = `-- name: GetDeploymentRow :one
 SELECT id, name, project_id, environment_id, node_id, node_name, created_by, created_at, want, generation, canceled, status, detail, changed_at, ready_at, left_behind, cpu, memory_mib, versions, last_event, last_line, request_id, degraded, project, environment, domain, restricted, node_status, node_since, run_id, run, pipeline_version, failure_step, failure_code, failure_message, steps_total, steps_done, input FROM deployment_rows WHERE id = $1
 `
@@ -398,8 +408,8 @@ func (q *Queries) InsertHistory(ctx context.Context, kind string, data []byte, d
 }
 
 const insertHost = `-- name: InsertHost :exec
-INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main)
-VALUES ($1, $2, $3, $4, $5, $6)
+INSERT INTO deployment_hosts (host, deployment_id, step, port_name, port, main, alias)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
 `
 
 type InsertHostParams struct {
@@ -409,6 +419,7 @@ type InsertHostParams struct {
 	PortName     string
 	Port         int32
 	Main         bool
+	Alias        string
 }
 
 // The primary key makes sure that no two deployments share a host.
@@ -420,6 +431,7 @@ func (q *Queries) InsertHost(ctx context.Context, arg InsertHostParams) error {
 		arg.PortName,
 		arg.Port,
 		arg.Main,
+		arg.Alias,
 	)
 	return err
 }
@@ -521,7 +533,7 @@ func (q *Queries) InsertRunStep(ctx context.Context, arg InsertRunStepParams) er
 const keepFormerHosts = `-- name: KeepFormerHosts :exec
 INSERT INTO former_hosts (host, deployment_id, step, port)
 SELECT h.host, h.deployment_id, h.step, h.port FROM deployment_hosts h
-WHERE h.deployment_id = $1
+WHERE h.deployment_id = $1 AND h.alias = ''
 ON CONFLICT (host) DO UPDATE SET deployment_id = excluded.deployment_id, step = excluded.step,
     port = excluded.port
 `
@@ -866,7 +878,7 @@ func (q *Queries) ListHistory(ctx context.Context, deploymentID string, after in
 }
 
 const listHostsOf = `-- name: ListHostsOf :many
-SELECT host, deployment_id, step, port_name, port, main FROM deployment_hosts WHERE deployment_id = ANY($1::uuid[])
+SELECT host, deployment_id, step, port_name, port, main, alias FROM deployment_hosts WHERE deployment_id = ANY($1::uuid[]) AND alias = ''
 ORDER BY deployment_id, step, main DESC, port_name
 `
 
@@ -887,6 +899,7 @@ func (q *Queries) ListHostsOf(ctx context.Context, ids []string) ([]DeploymentHo
 			&i.PortName,
 			&i.Port,
 			&i.Main,
+			&i.Alias,
 		); err != nil {
 			return nil, err
 		}

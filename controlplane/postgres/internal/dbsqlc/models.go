@@ -301,6 +301,7 @@ type DeploymentHost struct {
 	PortName     string
 	Port         int32
 	Main         bool
+	Alias        string
 }
 
 type DeploymentLife struct {
@@ -877,6 +878,13 @@ type Review struct {
 	HostCommit   string
 }
 
+type ReviewAlias struct {
+	EnvironmentID string
+	Name          string
+	RuleID        string
+	DeploymentID  string
+}
+
 type ReviewCommand struct {
 	ID       string
 	ReviewID string
@@ -910,6 +918,7 @@ type ReviewRule struct {
 	Input       []byte
 	Filter      []byte
 	Updates     string
+	Aliases     bool
 }
 
 type RouteRow struct {

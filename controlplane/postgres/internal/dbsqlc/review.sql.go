@@ -148,6 +148,27 @@ func (q *Queries) CountReviewsNamed(ctx context.Context, deployment string) (int
 	return count, err
 }
 
+const deleteAlias = `-- name: DeleteAlias :exec
+DELETE FROM review_aliases WHERE environment_id = $1 AND name = $2
+`
+
+// An alias leads nowhere.
+func (q *Queries) DeleteAlias(ctx context.Context, environmentID string, name string) error {
+	_, err := q.db.Exec(ctx, deleteAlias, environmentID, name)
+	return err
+}
+
+const deleteAliasHosts = `-- name: DeleteAliasHosts :exec
+DELETE FROM deployment_hosts h USING deployments d
+WHERE h.alias = $1 AND d.id = h.deployment_id AND d.environment_id = $2
+`
+
+// The hosts of an alias are free.
+func (q *Queries) DeleteAliasHosts(ctx context.Context, name string, environmentID string) error {
+	_, err := q.db.Exec(ctx, deleteAliasHosts, name, environmentID)
+	return err
+}
+
 const deleteReviewRule = `-- name: DeleteReviewRule :exec
 DELETE FROM review_rules WHERE id = $1
 `
@@ -170,6 +191,23 @@ func (q *Queries) ForgetReviewEvents(ctx context.Context, before time.Time, most
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const getAlias = `-- name: GetAlias :one
+SELECT environment_id, name, rule_id, deployment_id FROM review_aliases WHERE environment_id = $1 AND name = $2
+`
+
+// Where an alias leads, whichever rule it is of.
+func (q *Queries) GetAlias(ctx context.Context, environmentID string, name string) (ReviewAlias, error) {
+	row := q.db.QueryRow(ctx, getAlias, environmentID, name)
+	var i ReviewAlias
+	err := row.Scan(
+		&i.EnvironmentID,
+		&i.Name,
+		&i.RuleID,
+		&i.DeploymentID,
+	)
+	return i, err
 }
 
 const getLastCommand = `-- name: GetLastCommand :one
@@ -325,7 +363,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -349,12 +387,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Input,
 		&i.Filter,
 		&i.Updates,
+		&i.Aliases,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -378,6 +417,7 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Input,
 		&i.Filter,
 		&i.Updates,
+		&i.Aliases,
 	)
 	return i, err
 }
@@ -476,6 +516,96 @@ func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD strin
 	return result.RowsAffected(), nil
 }
 
+const listAliasTargets = `-- name: ListAliasTargets :many
+SELECT r.branch, d.id, d.environment_id FROM reviews r JOIN deployments d ON d.id = r.deployment_id
+WHERE r.rule_id = $1 AND r.want = 'present' AND d.status = 'ready' AND d.want = 'present'
+ORDER BY d.ready_at DESC, d.id DESC
+`
+
+type ListAliasTargetsRow struct {
+	Branch        string
+	ID            string
+	EnvironmentID string
+}
+
+// What of a rule is ready, the newest first.
+func (q *Queries) ListAliasTargets(ctx context.Context, ruleID string) ([]ListAliasTargetsRow, error) {
+	rows, err := q.db.Query(ctx, listAliasTargets, ruleID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListAliasTargetsRow{}
+	for rows.Next() {
+		var i ListAliasTargetsRow
+		if err := rows.Scan(&i.Branch, &i.ID, &i.EnvironmentID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAliases = `-- name: ListAliases :many
+SELECT environment_id, name, rule_id, deployment_id FROM review_aliases WHERE rule_id = $1 ORDER BY name
+`
+
+// Where the aliases of a rule lead, by name.
+func (q *Queries) ListAliases(ctx context.Context, ruleID string) ([]ReviewAlias, error) {
+	rows, err := q.db.Query(ctx, listAliases, ruleID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReviewAlias{}
+	for rows.Next() {
+		var i ReviewAlias
+		if err := rows.Scan(
+			&i.EnvironmentID,
+			&i.Name,
+			&i.RuleID,
+			&i.DeploymentID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLostAliases = `-- name: ListLostAliases :many
+SELECT DISTINCT a.rule_id FROM review_aliases a JOIN review_rules u ON u.id = a.rule_id
+JOIN deployments d ON d.id = a.deployment_id
+WHERE NOT u.aliases OR d.status IN ('canceled', 'removed', 'forgotten')
+`
+
+// The rules with an alias that leads to what is gone, or that have none any more.
+func (q *Queries) ListLostAliases(ctx context.Context) ([]string, error) {
+	rows, err := q.db.Query(ctx, listLostAliases)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var rule_id string
+		if err := rows.Scan(&rule_id); err != nil {
+			return nil, err
+		}
+		items = append(items, rule_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listPullRequests = `-- name: ListPullRequests :many
 SELECT DISTINCT ON (x.deployment_id) x.deployment_id::uuid AS deployment_id, r.repository,
     r.number, r.title, r.link
@@ -525,7 +655,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -555,6 +685,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Input,
 			&i.Filter,
 			&i.Updates,
+			&i.Aliases,
 		); err != nil {
 			return nil, err
 		}
@@ -655,6 +786,30 @@ func (q *Queries) ListWaitingCommands(ctx context.Context, reviewID string) ([]R
 	return items, nil
 }
 
+const putAlias = `-- name: PutAlias :exec
+INSERT INTO review_aliases (environment_id, name, rule_id, deployment_id)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT (environment_id, name) DO UPDATE SET deployment_id = excluded.deployment_id
+`
+
+type PutAliasParams struct {
+	EnvironmentID string
+	Name          string
+	RuleID        string
+	DeploymentID  string
+}
+
+// An alias leads somewhere else.
+func (q *Queries) PutAlias(ctx context.Context, arg PutAliasParams) error {
+	_, err := q.db.Exec(ctx, putAlias,
+		arg.EnvironmentID,
+		arg.Name,
+		arg.RuleID,
+		arg.DeploymentID,
+	)
+	return err
+}
+
 const putReview = `-- name: PutReview :exec
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
     link, tag, want, outside, deployment, give_up_at, event_at)
@@ -714,14 +869,14 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14, $15)
+    $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates
+    updates = excluded.updates, aliases = excluded.aliases
 `
 
 type PutReviewRuleParams struct {
@@ -740,6 +895,7 @@ type PutReviewRuleParams struct {
 	Input       []byte
 	Filter      []byte
 	Updates     string
+	Aliases     bool
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -760,6 +916,7 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.Input,
 		arg.Filter,
 		arg.Updates,
+		arg.Aliases,
 	)
 	return err
 }

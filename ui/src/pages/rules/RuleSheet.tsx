@@ -175,6 +175,7 @@ function Deploys({ form }: { form: Form<Values> }) {
         options={updateWays}
         hint={t.updatesHint}
       />
+      <CheckField form={form} name="aliases" label={t.aliases} hint={t.aliasesHint} />
     </>
   );
 }

@@ -80,6 +80,9 @@ export const ruleTexts = {
   } satisfies Record<Schemas["RuleUpdates"], string>,
   updatesHint:
     "Beside: URLs keep working, and what ran before answers at was--… for 30 minutes. Without room for two it is replaced.",
+  aliases: "Addresses that follow",
+  aliasesHint:
+    "latest--NAME leads to what became ready last, branch--BRANCH to what is of that branch.",
   apiUrl: "API of the code host",
   apiUrlHint: "For comments and statuses. GitHub and GitLab have a default.",
   apiMoved: "The address changed: the stored token is deleted unless you type one.",
