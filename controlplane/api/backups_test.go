@@ -45,7 +45,8 @@ func TestBackups_AreListedAndStarted(t *testing.T) {
 	var got api.BackupList
 	text := w.expect(http.StatusOK, "GET", "/backups", root, nil, &got).body
 	if got.Schedule == nil || got.Schedule.Target != target.String() ||
-		got.Schedule.EveryHours != 24 || len(got.Items) != 1 || *got.Items[0].Error != "the disk is full" || *got.Items[0].Bytes != 42 {
+		got.Schedule.EveryHours != 24 || len(got.Items) != 1 ||
+		*got.Items[0].Error != "the disk is full" || *got.Items[0].Bytes != 42 {
 		t.Errorf("%s", text)
 	}
 	pgtest.Exec(t, w.database, "UPDATE jobs SET next_at = now() + interval '1 day'")

@@ -78,7 +78,8 @@ func TestRelease_IsReproducible(t *testing.T) {
 	}
 	for _, name := range []string{"nullops-v1.2.3-linux-arm64.tar.gz",
 		"nullops-v1.2.3-windows-amd64.zip", "nullops-images-v1.2.3-linux-amd64.tar",
-		"nullops-setup-v1.2.3.tar.gz", "nullops-images-v1.2.3.oci.tar", "nullops-1.2.3.tgz", "nullops-agent-1.2.3.tgz"} {
+		"nullops-setup-v1.2.3.tar.gz", "nullops-images-v1.2.3.oci.tar",
+		"nullops-1.2.3.tgz", "nullops-agent-1.2.3.tgz"} {
 		if !strings.Contains(sums[0], "  "+name+"\n") {
 			t.Errorf("the release has no %s:\n%s", name, sums[0])
 		}
