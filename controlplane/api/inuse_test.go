@@ -13,7 +13,7 @@ import (
 
 // free are operations that delete what nothing refers to, or a part of its owner: no reference can
 // break.
-var free = map[string]bool{"deleteSession": true, "deleteCurrentSession": true,
+var free = map[string]bool{"deleteSession": true, "endLogLevel": true, "deleteCurrentSession": true,
 	"deleteInvitation": true, "deleteToken": true, "deleteUserToken": true, "deleteDraft": true,
 	"deleteTemplate": true, "deleteRule": true, "deleteWebhook": true, "deleteRobot": true,
 	"deleteGuest": true, "deleteDeployment": true, "releaseDeployment": true,

@@ -266,7 +266,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 		}, "GPU 0 is not free"},
 		"one large service": {func(_ *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			a.LargestCPU = 8
-		}, "One service asks for 8.00 CPU"},
+		}, "One service asks for 8 cores"},
 		"busy": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Busy = true },
 			"It is busy: for 5 minutes, at least 90 % of its CPU"},
 		"stale figures": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Stale = true },
@@ -274,7 +274,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 		"overcommit": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.Rules.CPUOvercommit = 0.5
 			n.AllocatedCPU = n.CPU/2 - a.CPU + 0.1
-		}, "0.10 CPU short"},
+		}, "0.1 cores short"},
 		"secrets": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.NoSecrets, a.InMemory = true, true
 		}, "no folder in memory"},
@@ -285,7 +285,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}, {ID: "1", Memory: 8 << 30}}
 			n.Taken, n.AllocatedVRAM = []string{"0"}, 10<<30
 			a.GPUs, a.VRAMMiB = 1, 7<<10
-		}, "1.0 GiB of GPU memory short: 10.0 GiB of 16.0 GiB"},
+		}, "1.1 GB of GPU memory short: 11 GB of 17 GB"},
 		"GPU memory unknown": {func(n *lifecycle.Candidate, a *lifecycle.ResourceRequest) {
 			n.GPUs = []controlplane.GPU{{ID: "0", Memory: 8 << 30}}
 			n.Settings.RequireVRAMHint, a.GPUs, a.NoVRAMHint = true, 1, true

@@ -108,6 +108,7 @@ func FormatDuration(d time.Duration) string {
 	if d < subSecond && d%time.Second != 0 {
 		return formatTenths(d.Seconds()) + " seconds"
 	}
+	d = d.Round(time.Second)
 	i := largestUnit(d)
 	whole := d / units[i].size
 	text := FormatCount(int(whole), units[i].one, units[i].many)
@@ -140,6 +141,7 @@ func FormatElapsed(d time.Duration) string {
 	if d < subSecond {
 		return formatTenths(d.Seconds()) + " s"
 	}
+	d = d.Round(time.Second)
 	i := largestUnit(d)
 	whole := d / units[i].size
 	text := strconv.Itoa(int(whole)) + " " + units[i].short

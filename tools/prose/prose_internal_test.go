@@ -9,8 +9,8 @@ import (
 // addresses or in generated pages.
 func TestProse_FindsWordsOfTheGlossary(t *testing.T) {
 	rules, err := readRules("# Glossary\n\n## Words that we leave out\n\n| not | write |\n" +
-		"|---|---|\n| simply, in order to | nothing, or to |\n" +
-		"| via | through |\n\n## More\n\n| x | y |\n")
+		"|---|---|\n| simply, in order to | nothing, or to |\n| via | through |" +
+		"\n\n## More\n\n| x | y |\n")
 	if err != nil || len(rules) != 2 {
 		t.Fatalf("%d rules, %v", len(rules), err)
 	}

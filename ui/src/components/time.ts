@@ -34,10 +34,11 @@ export function formatRelative(then: string | number | Date, now: number): strin
 export function formatDuration(ms: number): string {
   if (!Number.isFinite(ms) || ms < 0) return "";
   if (ms < 9950) return `${(ms / SECOND).toFixed(1)} ${t.s}`;
-  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} ${t.s}`;
-  if (ms < HOUR) return twoUnits(ms, MINUTE, t.min, SECOND, t.s);
-  if (ms < DAY) return twoUnits(ms, HOUR, t.h, MINUTE, t.min);
-  return twoUnits(ms, DAY, t.d, HOUR, t.h);
+  const whole = Math.round(ms / SECOND) * SECOND;
+  if (whole < MINUTE) return `${whole / SECOND} ${t.s}`;
+  if (whole < HOUR) return twoUnits(whole, MINUTE, t.min, SECOND, t.s);
+  if (whole < DAY) return twoUnits(whole, HOUR, t.h, MINUTE, t.min);
+  return twoUnits(whole, DAY, t.d, HOUR, t.h);
 }
 
 function twoUnits(ms: number, large: number, unit: string, small: number, rest: string): string {

@@ -20,8 +20,8 @@ func TestPrintDeployment_TellsOfTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := b.String()
-	for _, want := range []string{"cart  ready  tests: 3 of 120 failed, 2 skipped, in 41.5s\n",
-		"\nTests of e2e: 3 of 120 failed, 2 skipped, in 41.5s\n  failed: pays ", "  and 2 more\n"} {
+	for _, want := range []string{"cart  ready  tests: 3 of 120 failed, 2 skipped, in 42 s\n",
+		"\nTests of e2e: 3 of 120 failed, 2 skipped, in 42 s\n  failed: pays ", "  and 2 more\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -33,7 +33,8 @@ func ruleObject(r apiclient.Rule) object {
 	return object{Kind: "rule", Name: r.Name, Body: apiclient.RulePut{
 		Source: r.Source, Repository: r.Repository, Project: r.Project, Environment: r.Environment,
 		Branch: r.Branch, Filter: r.Filter, Tag: r.Tag, Input: r.Input,
-		WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl,
+		WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl, Updates: r.Updates,
+		Aliases: r.Aliases,
 		Active: nilIfActive(r.Active),
 	}}
 }
