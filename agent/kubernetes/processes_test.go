@@ -13,11 +13,13 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // A plugin runs as its image's user, by whatever name the image knows that, and never as root.
 func TestRunPlugin_RunsAsItsImagesUser(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	deployment := r.newDeployment()
@@ -69,6 +71,7 @@ func TestRunPlugin_BelongsToItsTrace(t *testing.T) {
 // The cluster waits longer each time before it starts a service again that ends. When the agent
 // starts it, it starts at once, as on Docker.
 func TestStartService_EndsTheBackOff(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a, r := newAdmin(t), newRig(t)
 	for _, volumes := range [][]pipeline.Volume{nil, {{Name: "data", Path: "/data"}}} {
@@ -112,6 +115,7 @@ func TestStartService_EndsTheBackOff(t *testing.T) {
 // A service that is to be restarted now, and was not before, gets a workload in place of its pod;
 // and the other way round.
 func TestStartService_FollowsItsRestartPolicy(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a, r := newAdmin(t), newRig(t)
 	deployment := r.newDeployment()

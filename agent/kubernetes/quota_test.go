@@ -27,6 +27,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -58,6 +59,7 @@ func (r *rig) mustRefuse(a admin, s agent.ServiceSpec, words ...string) {
 // The project's limit holds what all services of a deployment use together, and nothing else:
 // plugins run beside a deployment that has used it up. It follows the project.
 func TestLimitDeployment_HoldsServicesToTheProjectsLimit(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a, r := newAdmin(t), newRig(t)
 	deployment := r.newDeployment()
@@ -196,6 +198,7 @@ func TestStartService_NamesWebhookThatRefuses(t *testing.T) {
 
 // An update that collides with somebody else's is made again, and loses nothing.
 func TestStartService_RepeatsUpdatesThatCollide(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a, r := newAdmin(t), newRig(t)
 	deployment := r.newDeployment()
@@ -234,6 +237,7 @@ func TestStartService_RepeatsUpdatesThatCollide(t *testing.T) {
 // A cluster hands GPUs out by their number. The ids that the node itself has made up stand for one
 // each; those of a driver are refused.
 func TestStartService_GetsGPUs(t *testing.T) {
+	testpart.Rotate(t)
 	a := newAdmin(t)
 	const status = "/api/v1/nodes/node1/status"
 	a.mustDo(http.MethodPatch, status, `{"status":{"capacity":{"nullops.test/gpu":"2"}}}`)

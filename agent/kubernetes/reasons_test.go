@@ -12,11 +12,13 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // What keeps a service from starting is one sentence with the cluster's own reason.
 func TestProbe_SaysWhyTheClusterDoesNotStartAService(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a := newAdmin(t)
 	a.makeClass(testClass)
@@ -78,6 +80,7 @@ func TestProbe_SaysThatAQuotaHasNoRoom(t *testing.T) {
 
 // A volume that cannot be mounted is told from one that is being made.
 func TestProbe_SaysWhyAVolumeIsNotMounted(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a := newAdmin(t)
 	a.mustDo(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",

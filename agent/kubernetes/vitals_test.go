@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // The kubelet's figures are those of machines and services, with what went through their networks.
 func TestVitals_MeasuresMachinesAndServices(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	deployment := r.newDeployment()

@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/wait"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -133,6 +134,7 @@ func entries(archive io.Reader) (all []string, err error) {
 // A service with volumes has a StatefulSet, and its volumes keep what is in them while it is
 // stopped. They are copied whole, with owners, modes and links, and go with the deployment.
 func TestKubernetes_KeepsAndCopiesVolumes(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	a := newAdmin(t)
 	a.makeClass(testClass)
