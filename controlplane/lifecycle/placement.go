@@ -3,8 +3,8 @@ package lifecycle
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -277,17 +277,31 @@ func explainNoRoom(ctx context.Context, tx *postgres.Tx, env controlplane.Enviro
 	return addSoonestEnd(noRoom(ask, refused), soonest)
 }
 
+// wordRequest says what a deployment asks for, if it limits anything.
+func wordRequest(ask ResourceRequest) string {
+	var parts []string
+	if ask.CPU > 0 {
+		parts = append(parts, quantity.FormatCores(ask.CPU))
+	}
+	if ask.MemoryMiB > 0 {
+		parts = append(parts, quantity.FormatMemory(ask.MemoryMiB)+" of memory")
+	}
+	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
+		parts = append(parts, quantity.FormatCount(n, "GPU", "GPUs"))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": this deployment asks for " + strings.Join(parts, " and ")
+}
+
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	if err := passingState(refused); err != nil {
 		return err
 	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
-		Message: fmt.Sprintf("no node has room: this deployment asks for %s and %s of memory",
-			quantity.FormatCores(ask.CPU), quantity.FormatMemory(ask.MemoryMiB)),
-		Remedy: "Remove a deployment, or ask an admin to add a node."}
-	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
-		e.Message += " and " + quantity.FormatCount(n, "GPU", "GPUs")
-	}
+		Message: "no node has room" + wordRequest(ask),
+		Remedy:  "Remove a deployment, or ask an admin to add a node."}
 	switch {
 	case len(refused) == 0:
 		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."

@@ -151,7 +151,7 @@ func TestNoRoom_SaysWhetherToTryAgain(t *testing.T) {
 		"full": {[]NodeRefusal{full}, 0, "no_room", controlplane.Exhausted,
 			"asks for 1 core and 537 MB of memory", false},
 		"GPUs": {[]NodeRefusal{full}, 1, "no_room", controlplane.Exhausted,
-			"537 MB of memory and 1 GPU", false},
+			"1 core and 537 MB of memory and 1 GPU", false},
 		"no nodes": {nil, 0, "no_room", controlplane.Exhausted, "the environment has no nodes",
 			false},
 		"offline": {[]NodeRefusal{off, off}, 0, "node_offline", controlplane.Unavailable,

@@ -1,5 +1,5 @@
 // Zero faults of axe-core on what the ingress says by itself: who is not there yet, gone, unknown, or asks for a pass.
-import { api, freshName, send, signIn, until } from "./browser.mjs";
+import { api, check, freshName, same, send, signIn, until } from "./browser.mjs";
 import { fits, looked } from "./looks.mjs";
 import { cleanUp } from "./main.mjs";
 
@@ -24,6 +24,13 @@ async function seen(tab, name, url, status) {
   await fits(tab, name, { axe: true });
 }
 
+/** What does not run there is named with its version. */
+async function saysVersion(tab) {
+  const versions = tab.getByRole("region", { name: "Versions" });
+  same(await versions.locator("dt").allInnerTexts(), ["web"], "services with a version");
+  check(/^\S+/.test(await versions.locator("dd").innerText()), "the version");
+}
+
 export const stories = [
   [
     "axe finds nothing on status pages, the guest page and what runs at a host",
@@ -39,12 +46,14 @@ export const stories = [
           async () => (await read()).services.find((one) => one.url)?.url,
         );
         await seen(tab, "a service that is starting", url, 503);
+        await saysVersion(tab);
         await seen(tab, "a host that nobody knows", url.replace(name, "nobody-knows"), 404);
         // promise: W-04
         await seen(tab, "what runs at a host", new URL("/.nullops/", url).href, 200);
         await seen(tab, "the page of guest links", new URL("/.nullops/guest", url).href, 200);
         await cleanUp(page, made.id);
         await seen(tab, "a service that is gone", url, 410);
+        await saysVersion(tab);
       } finally {
         await tab.close();
         await cleanUp(page, made.id);

@@ -75,6 +75,7 @@ async function actsOnSelected(page) {
   const count = Number.parseInt(said, 10);
   for (const act of ["Extend", "Delete"]) {
     await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Jump to a page, or do something" }).waitFor();
     await page.keyboard.type(`${act.toLowerCase()} ${count} selected`);
     const first = page.getByRole("option").first();
     await until(`${act} is offered`, async () =>

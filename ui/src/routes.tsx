@@ -1,5 +1,5 @@
 import type { QueryClient } from "@tanstack/react-query";
-import { createRoute, createRouter, redirect, useMatches } from "@tanstack/react-router";
+import { createRoute, createRouter, redirect, useMatch, useMatches } from "@tanstack/react-router";
 import { type PageShape, PageSkeleton } from "./components/PageSkeleton";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
@@ -94,11 +94,21 @@ const tree = root.addChildren([
 /** A page on its way has its bar and its outline already, so that nothing moves when it is there. */
 function Pending() {
   const shape = useMatches({ select: (all) => all[all.length - 1]?.staticData.shape }) ?? "list";
-  return (
+  // Before it is known who asks, the frame of all pages is on its way too.
+  const framed = useMatch({ strict: false, select: (match) => match.routeId !== app.id });
+  const page = (
     <>
       {shape === "sheet" ? null : <div className="top" />}
       <PageSkeleton shape={shape} />
     </>
+  );
+  return framed ? (
+    page
+  ) : (
+    <div className="app">
+      <div className="side" />
+      <main className="main">{page}</main>
+    </div>
   );
 }
 

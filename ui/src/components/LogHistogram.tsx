@@ -38,6 +38,10 @@ export function LogHistogram({ bins, at, wide, go }: Props) {
         aria-label={t.histogram}
         aria-valuetext={sayBin(bins, at)}
         onChange={(event) => go(Number(event.target.value))}
+        onKeyDown={(event) => {
+          // Its value is the first already while later lines of that stretch are in sight.
+          if (at === 0 && ["Home", "ArrowLeft", "ArrowDown", "PageDown"].includes(event.key)) go(0);
+        }}
         onPointerMove={(event) => {
           const { left, width } = event.currentTarget.getBoundingClientRect();
           setOver(Math.floor(((event.clientX - left) / width) * count));

@@ -42,7 +42,9 @@ const full = {
 export function Preflights() {
   const [waits, setWait] = useState(true);
   const common = { waits: false, setWait, open: [], placed: false };
-  const refused = full.checks.filter((check) => check.state === "failed");
+  const refused = full.checks.filter((check) => check.state === "failed") as ComponentProps<
+    typeof Preflight
+  >["open"];
   const good = { ...full, ok: true, checks: passes, nodes: [] };
   return (
     <Part title={t.sections.preflight}>

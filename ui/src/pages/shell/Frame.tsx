@@ -67,7 +67,7 @@ export function Frame() {
             <Outlet />
           </main>
         </div>
-        <Suspense fallback={null}>
+        <Suspense fallback={over ? <Opening /> : null}>
           {over === "palette" ? (
             <Palette close={close} shortcuts={() => setOver("shortcuts")} />
           ) : null}
@@ -78,6 +78,11 @@ export function Frame() {
     </OpenMenu>
   );
 }
+
+/** While what lies over the page is loaded, what is typed is not for the page: `ignoresKey` sees a dialog. */
+const Opening = () => (
+  <div role="dialog" aria-busy="true" aria-label={texts.product} className="vh" />
+);
 
 /** Loaded by who lacks something only. */
 function offerToAsk(reason: string): ReactNode {
