@@ -28,8 +28,8 @@ export function Select({ label, value, options, placeholder, onChange, small }: 
         className={`btn pickone ${small ? "sm" : ""}`}
         aria-label={`${label}: ${chosen?.label ?? placeholder}`}
       >
-        <b>{chosen?.label ?? placeholder}</b>
-        {chosen?.detail ? <span className="t3">{chosen.detail}</span> : null}
+        <b className="tr">{chosen?.label ?? placeholder}</b>
+        {chosen?.detail ? <span className="t3 tr">{chosen.detail}</span> : null}
         <ChevronDown className="i sm end" aria-hidden="true" />
       </Base.Trigger>
       <Base.Portal>
