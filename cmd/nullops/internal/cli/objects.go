@@ -139,7 +139,8 @@ func serviceObject(s apiclient.Service) object {
 
 func pluginObject(p apiclient.Plugin) object {
 	return object{Kind: "plugin", Name: p.Name, Body: apiclient.PluginPut{
-		Registry: p.Registry, Image: p.Image, Tag: p.Tag, Component: pipeline.DeclaredComponent{Component: p.Component},
+		Registry: p.Registry, Image: p.Image, Tag: p.Tag,
+		Component: pipeline.DeclaredComponent{Component: p.Component},
 	}}
 }
 
