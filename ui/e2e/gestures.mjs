@@ -312,10 +312,14 @@ async function room({ page }, project) {
     needs: ["api", "db"],
     service: { ...more[4].service, env: { DB: "${{ services.db.host }}" } },
   };
+  const zoom = async () => Number.parseInt(await page.locator(".zv").innerText(), 10);
+  await page.goto("/projects/shop/pipeline");
+  await node(page, "smoke").waitFor();
+  await rests(page);
+  check((await zoom()) >= 85, `the example at 1440 is drawn at ${await zoom()} %`);
   await opens(page, project, { steps: more });
   await page.getByRole("button", { name: "Tidy" }).click();
   await rests(page);
-  const zoom = async () => Number.parseInt(await page.locator(".zv").innerText(), 10);
   check((await zoom()) >= 85, `six steps at 1440 are drawn at ${await zoom()} %`);
   same(await page.locator(order("db", "web")).count(), 0, "lines that follow from others");
   await node(page, "web").locator(".nm").click();

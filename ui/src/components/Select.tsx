@@ -31,8 +31,8 @@ export function Select({ label, value, options, placeholder, onChange, small, in
         aria-label={`${label}: ${chosen?.label ?? placeholder}`}
         aria-invalid={invalid || undefined}
       >
-        <b>{chosen?.label ?? placeholder}</b>
-        {chosen?.detail ? <span className="t3">{chosen.detail}</span> : null}
+        <b className="tr">{chosen?.label ?? placeholder}</b>
+        {chosen?.detail ? <span className="t3 tr">{chosen.detail}</span> : null}
         <ChevronDown className="i sm end" aria-hidden="true" />
       </Base.Trigger>
       <Base.Portal>
