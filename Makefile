@@ -111,6 +111,10 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 		--to "$$NULLOPS_TEST_REGISTRY" && tools/run gotest -timeout 30m -tags apps \
 		-run "^TestApplications" ./cmd/nullops'
 
+.PHONY: test-release
+test-release: build ## make a release for this machine and install it: archive, package, images (slow)
+	@tools/run services -- tools/run gotest -timeout 40m -tags releases -run '^TestRelease$$' ./cmd/nullops
+
 # ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests
 # of the agent, STORIES=Isolation to stories of the whole product.
 ENGINES ?=

@@ -136,7 +136,6 @@ func (s *shipped) servesDomain(t *testing.T) {
 
 // ordersForDomain sets a fresh installation up with certificates of an authority: the UI and a
 // deployment's host answer with what Pebble signed, after it asked this machine at the plain port.
-// Then the same command upgrades it, with a backup first.
 func (s *shipped) ordersForDomain(t *testing.T) {
 	t.Helper()
 	door := strings.TrimPrefix(s.url, "https://localhost:")
@@ -170,36 +169,6 @@ func (s *shipped) ordersForDomain(t *testing.T) {
 		}
 		return errorText(conn.Close())
 	})
-	s.upgrades(t)
-}
-
-// upgrades brings another build, as a new release does: the script checks, writes a backup with the
-// release that runs, and starts the new one, without the secrets or the answers being asked again.
-func (s *shipped) upgrades(t *testing.T) {
-	t.Helper()
-	stage := filepath.Join(s.dir, "Dockerfile")
-	text, err := os.ReadFile(stage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeFile(t, stage, string(text)+"\nLABEL another=build\n", 0o644)
-	said := s.setup(t, "--no-node")
-	for _, part := range []string{"this is an upgrade: checking whether", "NullOps runs: "} {
-		if !strings.Contains(said, part) {
-			t.Errorf("it does not say %q:\n%s", part, said)
-		}
-	}
-	all, err := filepath.Glob(filepath.Join(s.dir, "backups", "before-*.backup"))
-	if err != nil || len(all) != 1 {
-		t.Fatalf("backups before the upgrade: %v, %v\n%s", all, err, said)
-	}
-	backup, err := os.ReadFile(all[0])
-	if err != nil || !strings.HasPrefix(string(backup), "nullops backup 1\n") {
-		t.Errorf("%s is no backup: %.40q, %v", all[0], backup, err)
-	}
-	if again := s.setup(t, "--no-node"); strings.Contains(again, "upgrade") {
-		t.Errorf("nothing is new, and it says\n%s", again)
-	}
 	s.compose(t, "down", "--volumes")
 }
 

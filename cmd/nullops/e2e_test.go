@@ -91,7 +91,6 @@ func TestEndToEnd(t *testing.T) {
 		{"RefusedStarts", refusedStarts},
 		{"Encrypted", serveTLS},
 		{"ShippedCompose", shippedCompose},
-		{"Released", released},
 		{"CertificateOrders", certificateOrders},
 		{"Access", accessLevels},
 		{"Approvals", approvals},
