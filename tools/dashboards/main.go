@@ -233,6 +233,10 @@ func platform() board {
 			{"Keys", units.Short, []query{
 				{"sum by (operation, result) (rate(nullops_key_uses_total[5m]))",
 					"{{operation}} {{result}}"}}},
+			{"Observing", units.Short, []query{
+				{"sum(rate(nullops_trace_spans_sent_total[5m]))", "spans sent"},
+				{"sum(rate(nullops_trace_spans_dropped_total[5m]))", "spans dropped"},
+				{"sum(rate(nullops_log_lines_dropped_total[5m]))", "log lines dropped"}}},
 		}},
 		{"Deadlines", []panel{
 			{"Certificates end in", units.Seconds, []query{
