@@ -1,5 +1,4 @@
-// The log of a service that writes records, as an instrument: columns, errors, equal lines, a search, time, and the end
-// of it while somebody reads.
+// The log of a service that writes records, as an instrument: columns, errors, equal lines, a search, and time.
 import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { cleanUp } from "./main.mjs";
 
@@ -99,30 +98,9 @@ async function finds(page) {
   await page.getByRole("button", { name: "Show only lines with it" }).click();
 }
 
-/** Who reads up in a log stays there, whatever is written meanwhile; a button leads to the end. */
-async function stays(page, log) {
-  await log.evaluate((one) => {
-    one.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
-    one.scrollTop = 40;
-  });
-  await page.getByRole("button", { name: "Paused" }).waitFor();
-  const first = () =>
-    log.evaluate((one) => {
-      const { top } = one.getBoundingClientRect();
-      const rows = [...one.querySelectorAll(".ln[data-index]")];
-      const seen = rows.find((row) => row.getBoundingClientRect().bottom > top + 1);
-      return `${seen?.innerText} ${Math.round((seen?.getBoundingClientRect().top ?? 0) - top)}`;
-    });
-  const before = await first();
-  await page.getByRole("button", { name: /^[3-9]\d* new lines$/ }).waitFor();
-  same(await first(), before, "the first line in sight");
-  await page.getByRole("button", { name: /new lines?$/ }).click();
-  await page.getByRole("button", { name: "Following" }).waitFor();
-}
-
 export const stories = [
   [
-    "a service writes records: its log has columns, folds, finds, leads through time and holds still",
+    "a service writes records: its log has columns, folds, finds and leads through time",
     async ({ page }) => {
       const name = freshName("records");
       let id;
@@ -134,11 +112,6 @@ export const stories = [
         await columns(page, log);
         await jumps(page, log);
         await finds(page);
-        await stays(page, log);
-        await page.setViewportSize({ width: 390, height: 844 });
-        await picture(page, "log-390");
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-        check(wide <= 390, `the page is ${wide} wide`);
       } finally {
         if (id) await cleanUp(page, id);
         for (const path of [`/projects/${name}`, `/services/${name}`])
