@@ -41,7 +41,7 @@ func (b *base) removeLost(ctx context.Context, p *corev1.Pod, which lostPods) er
 		return err
 	}
 	b.log.WarnContext(ctx, "a pod is removed whose machine does not answer", "pod", p.Name,
-		"namespace", p.Namespace, "machine", machine.Name, "why", explainUnready(*machine))
+		"namespace", p.Namespace, "machine", machine.Name, "reason", explainUnready(*machine))
 	err = b.pods.remove(ctx, p.Namespace, p.Name, metav1.DeleteOptions{
 		GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}})
 	if isGone(err) {

@@ -49,8 +49,8 @@ func (s *Schedule) Run(ctx context.Context) error {
 	if err = errors.Join(err, stored); err != nil {
 		return err
 	}
-	s.Log.InfoContext(ctx, "backup written and verified by restoring it", "target", s.String(),
-		"name", record.Name, "bytes", record.Bytes)
+	s.Log.InfoContext(ctx, "backup written and verified by restoring it", "place", s.String(),
+		"backup", record.Name, "bytes", record.Bytes)
 	return s.prune(ctx)
 }
 
@@ -120,7 +120,7 @@ func (s *Schedule) prune(ctx context.Context) error {
 		if err := s.Delete(ctx, name); err != nil {
 			return fmt.Errorf("remove the old backup %s: %w", name, err)
 		}
-		s.Log.InfoContext(ctx, "an old backup was removed", "name", name)
+		s.Log.InfoContext(ctx, "an old backup was removed", "backup", name)
 	}
 	return nil
 }

@@ -41,8 +41,8 @@ func backupsCommand() *cobra.Command {
 func printBackups(out io.Writer, all apiclient.BackupList) error {
 	line := "No backups are scheduled: set backup.to where the control plane is started."
 	if s := all.Schedule; s != nil {
-		line = fmt.Sprintf("Every %d hours to %s; the newest %d are kept.", s.EveryHours, s.Target,
-			s.Keep)
+		line = fmt.Sprintf("Every %s to %s; the newest %d are kept.",
+			quantity.FormatCount(s.EveryHours, "hour", "hours"), s.Target, s.Keep)
 	}
 	if _, err := fmt.Fprintln(out, line); err != nil || len(all.Items) == 0 {
 		return err

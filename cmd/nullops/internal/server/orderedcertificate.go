@@ -69,7 +69,7 @@ func (b *serverBase) readOrdered(ctx context.Context, o *orderedCertificate) err
 		o.parsed.Store(&pair)
 		o.fingerprint = c.Fingerprint
 		b.log.InfoContext(ctx, "the UI has an ordered certificate", "host", o.host,
-			"until", c.NotAfter)
+			"not_after", c.NotAfter)
 	}
 	return nil
 }
