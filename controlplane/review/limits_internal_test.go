@@ -182,7 +182,8 @@ func TestQuoteMarkdown_KeepsPlainSentencesOnly(t *testing.T) {
 	if got := codeSpan(" "); got != "`  `" {
 		t.Errorf("nothing is shown as %q", got)
 	}
-	for took, want := range map[float64]string{9.94: "9.9 s", 9.99: "10 s", 10.4: "10 s", 75.5: "1 min 16 s"} {
+	for took, want := range map[float64]string{9.94: "9.9 s", 9.99: "10 s", 10.4: "10 s",
+		75.5: "1 min 16 s"} {
 		got := describeTests(controlplane.TestSummary{Tests: 1, Seconds: took})
 		if got != "1 passed, in "+want {
 			t.Errorf("%g seconds: %s", took, got)
