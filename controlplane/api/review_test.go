@@ -155,8 +155,8 @@ func isQueued(d controlplane.Deployment) bool { return d.Status == controlplane.
 
 func isLeaving(d controlplane.Deployment) bool { return d.Goal == controlplane.GoalGone }
 
-// A pull request is opened, gets its deployment and the address; a new commit recreates it, and a
-// merge removes it.
+// A pull request is opened, gets its deployment and the address; a new commit is prepared beside it
+// and takes its place, and a merge removes both.
 func TestReview_GitHubStory(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
@@ -188,27 +188,48 @@ func TestReview_GitHubStory(t *testing.T) {
 		t.Errorf("signed in with %q", h.auth)
 	}
 	w.github("shop", pullRequest("synchronize", "feature/cart", "fff4567abc", "acme/shop"))
-	w.report(w.awaitDeployment("shop-12", isLeaving), lifecycle.Report{Status: controlplane.Removed})
-	again := w.awaitDeployment("shop-12", isQueued)
+	again := w.awaitDeployment("next--shop-12", isQueued)
 	// promise: I-17
-	if again.ID == d.ID || again.Versions[0].Tag != "fff4567" {
+	if again.ID == d.ID || again.Versions[0].Tag != "fff4567" || isLeaving(w.is(d)) {
 		t.Errorf("after a new commit: %+v", again)
 	}
-	w.report(again, lifecycle.Report{Status: controlplane.Applying})
-	w.report(again, lifecycle.Report{Status: controlplane.Ready})
+	w.settle(again)
 	h.wait(t, "POST /repos/acme/shop/statuses/fff4567abc", `"state":"success"`)
+	if now, was := w.is(again), w.is(d); now.Name != "shop-12" || was.Name != "was--shop-12" ||
+		isLeaving(was) {
+		t.Errorf("after the switch: %s and %+v", now.Name, was)
+	}
 	closed := pullRequest("closed", "feature/cart", "fff4567abc", "acme/shop")
 	w.github("shop", closed)
 	// promise: I-17
-	gone := w.awaitDeployment("shop-12", func(d controlplane.Deployment) bool {
-		return d.ID == again.ID && isLeaving(d)
-	})
-	w.report(gone, lifecycle.Report{Status: controlplane.Removed})
+	for _, name := range []string{"was--shop-12", "shop-12"} {
+		w.report(w.awaitDeployment(name, isLeaving), lifecycle.Report{Status: controlplane.Removed})
+	}
 	h.wait(t, "PATCH /repos/acme/shop/issues/comments/4711", "was removed")
 	for _, secret := range []string{ruleSecret, ruleToken} {
 		if containsValue(w.seen.String(), secret) || containsValue(w.log.String(), secret) {
 			t.Errorf("%s was shown or logged", secret)
 		}
+	}
+}
+
+// A rule is read as it was put, so that a form that saves it again changes nothing.
+func TestReview_RuleIsReadAsItWasPut(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	w.makeRule("plain", "github", "")
+	w.makeRule("all", "github", "", object{"updates": "replace", "aliases": true,
+		"wait_minutes": 7, "branch": "x", "filter": object{"labels": []string{"preview"}}})
+	var plain, all api.RuleView
+	w.expect(http.StatusOK, "GET", "/rules/plain", w.reader("root"), nil, &plain)
+	w.expect(http.StatusOK, "GET", "/rules/all", w.reader("root"), nil, &all)
+	if r := plain.Rule; r.Aliases != nil || *r.Updates != api.RuleUpdatesAside {
+		t.Errorf("by default: %+v", r)
+	}
+	if r := all.Rule; r.Aliases == nil || !*r.Aliases || *r.Updates != api.RuleUpdatesReplace ||
+		r.WaitMinutes != 7 || *r.Branch != "x" || (*r.Filter.Labels)[0] != "preview" {
+		t.Errorf("as put: %+v", r)
 	}
 }
 
@@ -324,7 +345,7 @@ func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
-	w.makeRule("shop", "github", "", object{"tag": "{branch}-{short}"})
+	w.makeRule("shop", "github", "", object{"tag": "{branch}-{short}", "updates": "replace"})
 	missing.Store("fix-bbbbbbb", true)
 	t.Cleanup(func() { missing.Delete("fix-bbbbbbb") })
 	w.github("shop", pullRequest("opened", "fix", "aaaaaaaaaa", "acme/shop"))

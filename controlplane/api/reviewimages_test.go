@@ -42,7 +42,7 @@ func TestReview_TheSecondImageIsDeployed(t *testing.T) {
 	w.shop()
 	w.addWebService()
 	h := newCodeHost(t)
-	w.makeRule("two", "github", h.URL, object{"tag": "two-{short}"})
+	w.makeRule("two", "github", h.URL, object{"tag": "two-{short}", "updates": "replace"})
 	for _, commit := range []string{"abc1111", "abc2222"} {
 		missing.Store("shop/web:two-"+commit, true)
 	}

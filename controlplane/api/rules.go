@@ -70,6 +70,7 @@ func toRule(r controlplane.ReviewRule) Rule {
 		Filter: toRuleFilter(r.Filter), Tag: r.Tag,
 		Input: inputOf(r.Input), WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL),
 		Updates:   ptrOrNil(RuleUpdates(r.Updates)),
+		Aliases:   ptrOrNil(r.Aliases),
 		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }

@@ -39,3 +39,14 @@ it("keeps secret and token unless they are typed, and forgets the token when ask
   });
   expect(bodyOf({ ...good, token: "t", forget: true }).token).toBe("");
 });
+
+it("asks for addresses that follow when they are ticked, and prepares updates beside what runs", () => {
+  expect(bodyOf(good)).toMatchObject({ aliases: undefined, updates: "aside" });
+  expect(bodyOf({ ...good, aliases: true, updates: "replace" })).toMatchObject({
+    aliases: true,
+    updates: "replace",
+  });
+  const stored = { ...bodyOf({ ...good, aliases: true }), name: "shop", wait_minutes: 30 };
+  const read = { ...stored, active: true, created_by: "ada", created_at: "2026-01-02T10:00:00Z" };
+  expect(bodyOf(initialValues(read))).toMatchObject({ aliases: true, updates: "aside" });
+});
