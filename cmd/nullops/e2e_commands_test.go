@@ -185,7 +185,7 @@ func (p *product) runsUsage(t *testing.T) {
 	p.commandSays(t, "IDLE FOR", "usage", "idle", "--hours", "1")
 	p.commandSays(t, "", "usage", "budget", "set", "every", "--scope", "project", "--subject",
 		"every", "--amount", "1000")
-	p.commandSays(t, "1000.0", "usage", "budget", "list")
+	p.commandSays(t, "1000", "usage", "budget", "list")
 	p.does(t, "usage", "budget", "delete", "every")
 	p.does(t, "remove", "every")
 	var row string

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,12 +77,7 @@ func printsRounded(call *ast.CallExpr) bool {
 	if pkg, ok := f.X.(*ast.Ident); !ok || pkg.Name != "fmt" {
 		return false
 	}
-	for _, arg := range call.Args {
-		if isRounded(arg) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(call.Args, isRounded)
 }
 
 // isRounded reports whether an expression is x.Round(… time.Second …).

@@ -98,14 +98,14 @@ var units = []struct {
 	{time.Second, "second", "seconds", "s"},
 }
 
-// subSecond is below which tenths of a second are shown.
-const subSecond = 9950 * time.Millisecond
+// tenthsBelow is below which tenths of a second are shown.
+const tenthsBelow = 9950 * time.Millisecond
 
 // FormatDuration is a span of time for a sentence, in at most two units: "3 minutes",
 // "1 minute 30 seconds", "0.4 seconds".
 func FormatDuration(d time.Duration) string {
 	d = max(d, 0)
-	if d < subSecond && d%time.Second != 0 {
+	if d < tenthsBelow && d%time.Second != 0 {
 		return formatTenths(d.Seconds()) + " seconds"
 	}
 	d = d.Round(time.Second)
@@ -138,7 +138,7 @@ func FormatAhead(d time.Duration) string {
 // FormatElapsed is how long something took, for tables: "0.9 s", "38 s", "1 min 40 s".
 func FormatElapsed(d time.Duration) string {
 	d = max(d, 0)
-	if d < subSecond {
+	if d < tenthsBelow {
 		return formatTenths(d.Seconds()) + " s"
 	}
 	d = d.Round(time.Second)

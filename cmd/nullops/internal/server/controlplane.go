@@ -344,20 +344,22 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error {
 		return jobs.Queue(ctx, b.lifecycle, b.store, b.listener, b.logOf("jobs"))
 	})
-	// Verify the audit at each start, whenever the job did last. Its findings are no reason to end:
-	// they are logged, and the job tells webhooks.
-	group.Go(func() error {
-		if err := jobs.VerifyAudit(b.audit, b.logOf("jobs")).Do(ctx); err != nil && ctx.Err() == nil {
-			b.log.WarnContext(ctx, "the audit does not verify", "error", err)
-		}
-		return nil
-	})
+	group.Go(func() error { b.verifyAudit(ctx); return nil })
 	group.Go(func() error {
 		return serveHTTP(ctx, &http.Server{Handler: b.serveStandbys(b.traceRequests(handler)),
 			ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 75 * time.Second,
 			MaxHeaderBytes: 64 << 10, ConnState: limit.trackState}, l)
 	})
 	return group.Wait()
+}
+
+// verifyAudit does it at each start, whenever the job did last. Its findings are no reason to end:
+// they are logged, and the job tells webhooks.
+func (b *serverBase) verifyAudit(ctx context.Context) {
+	err := jobs.VerifyAudit(b.audit, b.logOf("jobs")).Do(ctx)
+	if err != nil && ctx.Err() == nil {
+		b.log.WarnContext(ctx, "the audit does not verify", "error", err)
+	}
 }
 
 // traceRequests traces the requests of people and programs. Pages, probes and streams are left
