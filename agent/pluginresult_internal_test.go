@@ -28,7 +28,7 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 		{out("oops"), CodeInvalidOutput, "not valid JSON"},
 		{out(`{"success":true} {"success":true}`), CodeTwoDocuments, "second JSON document"},
 		{out(" \n"), CodeNoOutput, "printed nothing"},
-		{PluginResult{Overflow: true, ExitCode: exitSIGKILL}, CodeStdoutTooLarge, "more than 1048576"},
+		{PluginResult{Overflow: true, ExitCode: exitSIGKILL}, CodeStdoutTooLarge, "more than 1.0 MB"},
 		// promise: N-061
 		{PluginResult{ExitCode: 3, Stdout: []byte(`{"success":true,"output":"no disk"}`)},
 			CodeExitCode, "exit code 3: no disk"},
