@@ -86,7 +86,7 @@ describe("the log", () => {
   it("goes to the first error, then on and round, by button and by key", async () => {
     const { container } = draw([row(1, "ok"), row(2, "error: a"), row(3, "ok"), row(4, "ERROR b")]);
     const at = () => container.querySelector(".ln.hit .tx")?.textContent;
-    await userEvent.click(screen.getByRole("button", { name: "Go to the first error (2 errors)" }));
+    await userEvent.click(screen.getByRole("button", { name: "2 errors, go to the first error" }));
     expect(at()).toBe("error: a");
     expect(screen.getByRole("button", { name: "error 1 of 2" })).toBeTruthy();
     await userEvent.keyboard("p");
