@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,7 +85,7 @@ func TestLog_NamesWhatItBelongsTo(t *testing.T) {
 func TestLog_DropsFloodsAndSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out lockedBuffer
 		log := newLog(&out, nil)
 		api := logs.Of(log.Logger(), "api")
 		for range 5000 {
@@ -131,6 +132,30 @@ func TestLog_KeepsTheLastLines(t *testing.T) {
 		!strings.Contains(kept, `"count":899,`) || !strings.Contains(kept, "last") {
 		t.Errorf("%d bytes are kept", len(kept))
 	}
+}
+
+// lockedBuffer is read while a timer of the log may write.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *lockedBuffer) Reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Reset()
 }
 
 type failing struct{}
