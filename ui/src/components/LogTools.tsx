@@ -158,7 +158,9 @@ function ErrorButton({ errors }: { errors: LineSteps }) {
       small
       look="ghost"
       title={t.firstError}
-      aria-label={errors.at > 0 ? undefined : `${t.errors(errors.count)}, ${t.firstError.toLowerCase()}`}
+      aria-label={
+        errors.at > 0 ? undefined : `${t.errors(errors.count)}, ${t.firstError.toLowerCase()}`
+      }
       onClick={(event) => errors.step(event.shiftKey ? -1 : 1)}
     >
       <OctagonAlert className="i sm text-st-failed" aria-hidden="true" />
