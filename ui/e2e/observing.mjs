@@ -1,40 +1,6 @@
-// What needs attention, and who held how much: the pages of alerts and of usage, on real causes.
+// What nobody uses is found by what it costs, and removed from there.
 import { accessible, api, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { cleanUp, create } from "./main.mjs";
-
-/** Sets the floor of a node's disk; one that no disk has is a cause for an alert. */
-async function setFloor(page, node, mib) {
-  const { environment, address, connect, settings } = await api(page, `/nodes/${node}`);
-  const body = { environment, connect, settings: { ...settings, disk_floor_mib: mib } };
-  if (address) body.address = address;
-  await send(page, "PUT", `/nodes/${node}`, body);
-}
-
-/** An alert starts by its cause, is acknowledged and silenced until a time, and ends with its cause. */
-async function alert(page, node) {
-  await setFloor(page, node, 67_000_000);
-  await page.goto("/alerts");
-  const item = page.locator('li[data-condition="node.disk"]').filter({ hasText: node });
-  // promise: O-02
-  await item.getByText("is below its floor").waitFor();
-  await accessible(page, "an alert");
-  await item.getByRole("button", { name: "Acknowledge" }).click();
-  await item.getByText("looks after it.").waitFor();
-  await item.getByLabel(/^Silence notifications for/).click();
-  await page.getByRole("option", { name: "8 hours" }).click();
-  await item.getByText("notifications come again").waitFor();
-  await picture(page, "alerts");
-  await item.getByRole("button", { name: "End the silence" }).click();
-  await item.getByLabel(/^Silence notifications for/).waitFor();
-  await page.setViewportSize({ width: 390, height: 844 });
-  await picture(page, "alerts-390");
-  await page.setViewportSize({ width: 1440, height: 900 });
-  await setFloor(page, node, 0);
-  // promise: O-02
-  await item.waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Show those that ended" }).click();
-  await item.getByText("ended").first().waitFor();
-}
 
 /** What was held, by whom and at what price; the page removes what nobody uses. */
 async function usage(page, made) {
@@ -81,19 +47,6 @@ async function usage(page, made) {
 }
 
 export const stories = [
-  [
-    "an alert starts and ends by its cause, and is silenced until a time",
-    async ({ page }) => {
-      await signIn(page);
-      const { items } = await api(page, "/nodes");
-      const node = items.find(({ status }) => status === "online").name;
-      try {
-        await alert(page, node);
-      } finally {
-        await setFloor(page, node, 0);
-      }
-    },
-  ],
   [
     "usage by project with its cost, and what is idle is removed from there",
     async ({ page }) => {

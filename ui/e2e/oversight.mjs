@@ -163,11 +163,15 @@ async function alerts(page, { id, name }) {
       },
       RUN,
     );
+    // promise: O-02
+    same(await item.count(), 1, "alerts of the frozen deployment");
     await item.getByRole("button", { name: "Acknowledge" }).click();
     await item.getByText(/looks after it/).waitFor();
     await item.getByRole("combobox", { name: /^Silence/ }).click();
     await page.getByRole("option", { name: "1 hour" }).click();
     await item.getByText(/silenced it/).waitFor();
+    await item.getByRole("button", { name: "End the silence" }).click();
+    await item.getByRole("combobox", { name: /^Silence/ }).waitFor();
     await accessible(page, "alerts");
     await picture(page, "alerts-light");
     await page.emulateMedia({ colorScheme: "dark" });
@@ -179,6 +183,7 @@ async function alerts(page, { id, name }) {
   }
   await page.goto("/alerts");
   await page.getByRole("button", { name: "Show those that ended" }).click();
+  // promise: O-02
   await until(
     "it has ended",
     async () => {
