@@ -177,7 +177,7 @@ func describeArchive(
 	if len(found) == 0 {
 		b.WriteString("Nothing secret was found.\n")
 	} else {
-		b.WriteString("Hidden, and shown as " + "[secret]" + ":\n")
+		b.WriteString("Hidden, and shown as [secret]:\n")
 		for _, f := range found {
 			b.WriteString("  " + f + "\n")
 		}

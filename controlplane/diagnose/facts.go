@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -147,10 +148,7 @@ func encodeFiles(all map[string]any) (files []controlplane.DiagnosisFile, err er
 		files = append(files, controlplane.DiagnosisFile{Name: name, Data: append(data, '\n')})
 	}
 	slices.SortFunc(files, func(a, b controlplane.DiagnosisFile) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
+		return strings.Compare(a.Name, b.Name)
 	})
 	return files, nil
 }

@@ -64,7 +64,7 @@ func (b BackupSettings) target() (backup.Target, error) {
 // newBackupSchedule returns one without a target while no backups are wanted.
 func (b *serverBase) newBackupSchedule(keys *seal.Keyring) (*backup.Schedule, error) {
 	s := b.settings.Backup
-	all := &backup.Schedule{Every: time.Duration(s.Every) * time.Hour, Keep: s.Keep, Log: b.log,
+	all := &backup.Schedule{Every: time.Duration(s.Every) * time.Hour, Keep: s.Keep, Log: b.logOf("jobs"),
 		Source: backup.Source{Store: b.store, Migrations: migrations.FS, Keys: keys, Build: release}}
 	if s.To == "" {
 		return all, nil
@@ -79,7 +79,7 @@ func (b *serverBase) runBackups(ctx context.Context) error {
 	if b.backups.Target == nil {
 		return nil
 	}
-	worker := jobs.New(b.store, b.log, jobs.BackUp(b.backups))
+	worker := jobs.New(b.store, b.logOf("jobs"), jobs.BackUp(b.backups))
 	worker.Ran = b.metrics.jobRan
 	return worker.Run(ctx)
 }

@@ -72,8 +72,9 @@ func (b *serverBase) openSecrets(ctx context.Context) (map[string][]controlplane
 func listSecretSettings(s Settings) map[string][]string {
 	all := map[string][]string{"master.keys": splitKeys(s.Master.Keys),
 		"ingress.keys": splitKeys(s.Ingress.Keys), "oidc.secret": {s.OIDC.Secret},
-		"mail.password": {s.Mail.Password}, "database.url": {databasePassword(s.Database.URL)},
-		"agent.token": {s.Agent.Token}, "agent.provisioning.token": {s.Agent.Provisioning.Token},
+		"mail.password": {s.Mail.Password}, "backup.s3.secret": {s.Backup.S3.Secret},
+		"database.url": {databasePassword(s.Database.URL)},
+		"agent.token":  {s.Agent.Token}, "agent.provisioning.token": {s.Agent.Provisioning.Token},
 		"alerts.heartbeat": {s.Alerts.Heartbeat}, "alerts.down": {s.Alerts.Down},
 		"agent.proxy":                 {databasePassword(s.Agent.Proxy)},
 		"OTEL_EXPORTER_OTLP_HEADERS":  splitKeys(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")),
