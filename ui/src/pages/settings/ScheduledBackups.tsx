@@ -50,8 +50,8 @@ function Known({ list: { schedule, items } }: { list: Schemas["BackupList"] }) {
           <StartNow />
         </>
       ) : (
-        <p>
-          <StatusMark state="warn">{t.noSchedule}</StatusMark>
+        <p className="row flex-wrap">
+          <StatusMark state="warn">{t.noSchedule}</StatusMark> {t.schedule}
         </p>
       )}
       {ended.length > 0 ? (
