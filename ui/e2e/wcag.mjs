@@ -158,6 +158,10 @@ async function targetSize({ page }) {
 /** Help is in one place of every page: the key that lists the keys, and the search for everything. */
 async function consistentHelp({ page }) {
   const places = new Set();
+  // Help that is still loading is left like help that is there.
+  await page.route("**/assets/Shortcuts-*.js", (route) =>
+    setTimeout(() => void route.continue(), 1000),
+  );
   for (const path of PAGES.filter((one) => one !== "/deployments/new")) {
     await page.goto(path);
     await page.locator("h1").first().waitFor();

@@ -1,5 +1,5 @@
 import { useReactFlow } from "@xyflow/react";
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useSolved, useToast } from "@/components/Toast";
 import { editorTexts } from "@/editor/editorTexts";
 import { focusField, nextProblem } from "./canvas/connections";
@@ -56,13 +56,9 @@ export function useEditing(props: LoadedProps) {
   const compared = { project, state, tab, compare: panels.compared, dry, catalogue, changes };
   const comparing = useComparison(compared);
   const solved = useSolved();
-  const change = useCallback(
-    (next: Doc, kind?: string) => {
-      session.change(next, kind);
-      solved();
-    },
-    [session, solved],
-  );
+  // What was refused is of the past once the drawing is another, however that came.
+  useEffect(() => solved(), [doc, solved]);
+  const change = useCallback((next: Doc, kind?: string) => session.change(next, kind), [session]);
   const stroke = useUndoGrouping();
   const { rename } = choice;
   const inspecting = useInspectorActions({ session, catalogue, step, stroke, unread, rename });

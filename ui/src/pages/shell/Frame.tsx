@@ -67,7 +67,7 @@ export function Frame() {
             <Outlet />
           </main>
         </div>
-        <Suspense fallback={over ? <Opening /> : null}>
+        <Suspense fallback={over ? <Opening close={close} /> : null}>
           {over === "palette" ? (
             <Palette close={close} shortcuts={() => setOver("shortcuts")} />
           ) : null}
@@ -79,10 +79,15 @@ export function Frame() {
   );
 }
 
-/** While what lies over the page is loaded, what is typed is not for the page: `ignoresKey` sees a dialog. */
-const Opening = () => (
-  <div role="dialog" aria-busy="true" aria-label={texts.product} className="vh" />
-);
+/** While what lies over the page is loaded, what is typed is not for the page: `ignoresKey` sees a dialog. Escape ends the wait. */
+function Opening({ close }: { close: () => void }) {
+  useEffect(() => {
+    const leave = ({ key }: KeyboardEvent) => key === "Escape" && close();
+    document.addEventListener("keydown", leave);
+    return () => document.removeEventListener("keydown", leave);
+  });
+  return <div role="dialog" aria-busy="true" aria-label={texts.product} className="vh" />;
+}
 
 /** Loaded by who lacks something only. */
 function offerToAsk(reason: string): ReactNode {
