@@ -1,5 +1,6 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRoute, createRouter, redirect, useMatch, useMatches } from "@tanstack/react-router";
+import { texts } from "@/texts";
 import { type PageShape, PageSkeleton } from "./components/PageSkeleton";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
 import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
@@ -98,7 +99,11 @@ function Pending() {
   const framed = useMatch({ strict: false, select: (match) => match.routeId !== app.id });
   const page = (
     <>
-      {shape === "sheet" ? null : <div className="top" />}
+      {shape === "sheet" ? null : (
+        <div className="top">
+          <h1 className="vh">{texts.loading}</h1>
+        </div>
+      )}
       <PageSkeleton shape={shape} />
     </>
   );

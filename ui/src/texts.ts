@@ -16,6 +16,7 @@ export const texts = {
   close: "Close",
   keep: "Keep",
   tryAgain: "Try again",
+  loading: "Loading…",
   results: "Results",
   skip: "Skip to content",
   menu: "Menu",
