@@ -24,6 +24,9 @@ func (r *Reviews) followAliases(ctx context.Context, rule controlplane.ReviewRul
 		wanted = aliasesOf(rule, targets)
 		return err
 	})
+	if err != nil {
+		return err // nothing is dropped because it could not be read
+	}
 	for _, a := range have {
 		to, ok := wanted[a.Name]
 		switch {
