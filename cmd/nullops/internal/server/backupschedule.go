@@ -64,7 +64,8 @@ func (b BackupSettings) target() (backup.Target, error) {
 // newBackupSchedule returns one without a target while no backups are wanted.
 func (b *serverBase) newBackupSchedule(keys *seal.Keyring) (*backup.Schedule, error) {
 	s := b.settings.Backup
-	all := &backup.Schedule{Every: time.Duration(s.Every) * time.Hour, Keep: s.Keep, Log: b.logOf("jobs"),
+	all := &backup.Schedule{Every: time.Duration(s.Every) * time.Hour, Keep: s.Keep,
+		Log:    b.logOf("jobs"),
 		Source: backup.Source{Store: b.store, Migrations: migrations.FS, Keys: keys, Build: release}}
 	if s.To == "" {
 		return all, nil
