@@ -265,13 +265,12 @@ func (n neighbours) awaitQuiet(ctx context.Context) error {
 	}
 }
 
-// checkQuiet looks at the run queue, at stolen time, and at what others use.
+// checkQuiet looks at others' part of the run queue, at stolen time, and at what others use.
 func (n neighbours) checkQuiet(ctx context.Context) error {
 	w := n.watch()
 	var waiting, looks float64
 	for until := time.Now().Add(lookFor); time.Now().Before(until) && ctx.Err() == nil; looks++ {
-		running, _ := strconv.ParseFloat(firstMatch(readText("/proc/stat"), `^procs_running (\d+)`), 64)
-		waiting += max(0, running-1) // without this one
+		waiting += float64(countRunning(n.foreign(readProcesses())))
 		_ = wait.Sleep(ctx, 50*time.Millisecond)
 	}
 	err := w.stop().check()
@@ -280,6 +279,21 @@ func (n neighbours) checkQuiet(ctx context.Context) error {
 			queue, maxQueue))
 	}
 	return err
+}
+
+// countRunning is how many threads of these processes have a core or wait for one. The machine's own
+// count would include our servers: a cluster at rest wakes a dozen threads at once.
+func countRunning(all map[int]process) (running int) {
+	for pid := range all {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, thread := range threads {
+			text := readText(thread)
+			if strings.HasPrefix(text[strings.LastIndexByte(text, ')')+1:], " R") {
+				running++
+			}
+		}
+	}
+	return running
 }
 
 // cpuSeconds is the processor time of processes and of everything below them, in all their threads.
