@@ -15,7 +15,7 @@ func Failpoints() []string {
 	for _, kind := range []string{"ask", "answer"} {
 		names = append(names, "approval."+kind+".before", "approval."+kind+".after")
 	}
-	return append(names, "sandbox.created", "sandbox.waits", "sandbox.go",
+	return append(names, "holder.started", "sandbox.created", "sandbox.waits", "sandbox.go",
 		"sandbox.service_created", "sandbox.service_waits", "sandbox.service_go",
 		"sandbox.service_told")
 }

@@ -225,9 +225,22 @@ func pluginSpec(g *wire.Goal, key pipeline.StepKey, action string) PluginSpec {
 	}
 	if c := step.Plugin.Component; c != nil {
 		p.Resources, p.Network = step.Plugin.Limits(), step.Plugin.Networked()
+		p.SharesNetwork = p.Network && action != "check" && sharesNetwork(g.Pipeline.Steps)
 		p.Timeout = pluginTimeout(step.Plugin.TimeoutSeconds, c.TimeoutSeconds, action)
 	}
 	return p
+}
+
+// sharesNetwork reports whether so many plugins join the network that it is cheaper to share a
+// place in it: the container that holds it has to be started too.
+func sharesNetwork(steps []pipeline.Step) bool {
+	joined := 0
+	for _, s := range steps {
+		if s.Plugin != nil && s.Plugin.Component != nil && s.Plugin.Networked() {
+			joined++
+		}
+	}
+	return joined > 2
 }
 
 // pluginTimeout returns the step's timeout if it has one, else the component's. For delete

@@ -109,6 +109,8 @@ const (
 	KindRelay   ObjectKind = "relay"
 	KindVolume  ObjectKind = "volume"
 	KindTmpfs   ObjectKind = "tmpfs"
+	// KindHolder is a container that does nothing: plugins of a run share its place in the network.
+	KindHolder ObjectKind = "holder"
 	// KindCopy is a container that never runs: through it, a volume is read or
 	// written.
 	KindCopy ObjectKind = "copy"
@@ -209,7 +211,10 @@ type PluginSpec struct {
 	Image     pipeline.Image
 	Resources pipeline.Resources
 	Network   bool
-	Timeout   time.Duration
+	// SharesNetwork: several plugins of the pipeline join the network. They work one after the
+	// other, and may share one place in it.
+	SharesNetwork bool
+	Timeout       time.Duration
 	// Traceparent is the trace that the plugin's work belongs to, which it has in the variable
 	// TRACEPARENT; empty without one.
 	Traceparent string

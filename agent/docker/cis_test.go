@@ -179,6 +179,7 @@ func TestContainers_MeetTheBenchmark(t *testing.T) {
 	if err := r.CreatePlugin(t.Context(), r.plugin(id, "seed")); err != nil {
 		t.Fatal(err)
 	}
+	r.prepareShared(r.Docker, id, "first", "second")
 	r.probe(wire.SeverityOK)
 	content, err := r.ReadVolume(t.Context(), agent.VolumeName{Deployment: id, Name: "site"})
 	if err != nil {
@@ -187,8 +188,8 @@ func TestContainers_MeetTheBenchmark(t *testing.T) {
 	_ = content.Close()
 	seen.createHelpers(t, r)
 	table := readBenchmark(t)
-	for _, kind := range []string{"service", "job", "plugin", "relay", "probe", "copy", "lender",
-		"replacement"} {
+	for _, kind := range []string{"service", "job", "plugin", "relay", "holder", "probe", "copy",
+		"lender", "replacement"} {
 		if len(seen.all[kind]) == 0 {
 			t.Errorf("no container of kind %s was created", kind)
 		}

@@ -110,6 +110,19 @@ func (cs *containers) startContainer(ctx context.Context, id string) error {
 	return nil
 }
 
+// attachStreams opens the container's stdin, stdout and stderr before it starts.
+func (cs *containers) attachStreams(ctx context.Context, id string) (client.HijackedResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	r, err := cs.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{
+		Stream: true, Stdin: true, Stdout: true, Stderr: true,
+	})
+	if err != nil {
+		return client.HijackedResponse{}, fmt.Errorf("attach: %w", wrapUnavailable(err))
+	}
+	return r.HijackedResponse, nil
+}
+
 // ensureContainer creates the container, or adopts the one that has its name.
 //
 // The engine reserves a name before the container becomes visible. A creation that we have

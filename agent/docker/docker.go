@@ -152,8 +152,10 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 	d.services = &services{containers: c, images: d.images, volumes: d.volumes, files: files,
 		helper: d.helper, sandboxes: waiting}
 	d.probes = &probes{containers: c, relays: d.relays, files: files}
-	d.plugins = &plugins{containers: c, images: d.images, helper: d.helper, sandboxes: waiting}
-	d.objects = &objects{containers: c, networks: n, files: files, sandboxes: waiting}
+	d.plugins = &plugins{containers: c, images: d.images, helper: d.helper, sandboxes: waiting,
+		holders: &holders{containers: c, helper: d.helper, all: map[string]*holder{}}}
+	d.objects = &objects{containers: c, networks: n, files: files, sandboxes: waiting,
+		holders: d.plugins.holders}
 	d.removal = &removal{containers: c, objects: d.objects, networks: n, volumes: d.volumes,
 		files: files, relays: d.relays, plugins: d.plugins}
 	d.lostObjects = &lostObjects{engine: e, networks: n}
@@ -241,8 +243,12 @@ func (d *Docker) prepareFolders() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(d.helper.initPath(), helper, 0o555)
+	return errors.Join(writeFile(d.helper.initPath(), helper, 0o555),
+		writeFile(d.helper.hostsPath(), []byte(loopbackHosts), 0o444))
 }
+
+// loopbackHosts is /etc/hosts of a container without a network.
+const loopbackHosts = "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n"
 
 // onTmpfs refuses a run folder that would put secrets on disk.
 func onTmpfs(dir string) error {

@@ -40,6 +40,10 @@ func (hi *helperImage) initPath() string {
 	return filepath.Join(hi.config.DataDir, "bin", "sidecar-"+hi.sidecar.hash)
 }
 
+// hostsPath is the file on disk that gives a container without a network the name of its loopback
+// address.
+func (hi *helperImage) hostsPath() string { return filepath.Join(hi.config.DataDir, "bin", "hosts") }
+
 func (hi *helperImage) relayImage() string { return "nullops-sidecar:" + hi.sidecar.hash }
 
 // ensureRelayImage gives the engine an image that holds the sidecar alone. Its tag is the binary's

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
@@ -19,13 +20,24 @@ type objects struct {
 	networks  *networks
 	files     *serviceFiles
 	sandboxes *sandboxes
+	holders   *holders
 }
 
 // List returns every object of this installation, in every state. A kill at
 // the wrong moment leaves containers that were created and never started, so
 // running ones are not enough.
 func (ob *objects) List(ctx context.Context) ([]agent.Object, error) {
-	return ob.listObjects(ctx, "")
+	all, err := ob.listObjects(ctx, "")
+	return slices.DeleteFunc(all, ob.removeDeadHolder), err
+}
+
+// removeDeadHolder removes the holder of a process before this one. Its plugins have ended too.
+func (ob *objects) removeDeadHolder(o agent.Object) bool {
+	dead := o.Kind == agent.KindHolder && !o.Running && !ob.holders.isUsed(o.Deployment)
+	if dead {
+		ob.removeInBackground(o.Name, o.ID)
+	}
+	return dead
 }
 
 func (ob *objects) listObjects(ctx context.Context, deployment string) ([]agent.Object, error) {

@@ -56,6 +56,7 @@ func (n nameScheme) objectName(deployment string, parts ...string) string {
 
 func (n nameScheme) networkName(deployment string) string { return n.fitName(deployment, "net") }
 func (n nameScheme) relayName(deployment string) string   { return n.fitName(deployment, "relay") }
+func (n nameScheme) holderName(deployment string) string  { return n.fitName(deployment, "holder") }
 
 // fitName is objectName with at most maxName characters. Names that fit are unchanged from
 // earlier releases: a renamed network would be a new one.

@@ -60,10 +60,11 @@ func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
 	}
 	for _, m := range got["Mounts"].([]any) {
 		if m := m.(map[string]any); m["Type"] == "bind" {
-			if !strings.HasPrefix(m["Source"].(string), r.dataDir+"/bin/sidecar-") {
-				t.Errorf("the helper is %v", m["Source"])
+			source, ours := strings.CutPrefix(m["Source"].(string), r.dataDir+"/bin/")
+			if !ours {
+				t.Errorf("mounted is %v", m["Source"])
 			}
-			m["Source"] = "the helper"
+			m["Source"], _, _ = strings.Cut(source, "-")
 		}
 	}
 	want := r.hardeningList(got)
@@ -72,7 +73,8 @@ func TestPlugin_HostConfigIsExactlyTheHardeningList(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("HostConfig differs from the list (-want +got):\n%s", diff)
 	}
-	if all.Config.User != "65534:65534" || !all.Config.StdinOnce || all.Config.Tty {
+	if all.Config.User != "65534:65534" || !all.Config.StdinOnce || all.Config.Tty ||
+		!all.Config.NetworkDisabled {
 		t.Errorf("config is %+v", all.Config)
 	}
 }
@@ -120,7 +122,8 @@ const hardeningList = `{
 	"Tmpfs": {"/tmp": "rw,noexec,nosuid,nodev,mode=1777,size=67108864"},
 	"Mounts": [{"Type": "tmpfs", "Target": "/data",
 		"TmpfsOptions": {"SizeBytes": 67108864, "Mode": 1023}},
-		{"Type": "bind", "Source": "the helper", "Target": "/.nullops/init", "ReadOnly": true}],
+		{"Type": "bind", "Source": "sidecar", "Target": "/.nullops/init", "ReadOnly": true},
+		{"Type": "bind", "Source": "hosts", "Target": "/etc/hosts", "ReadOnly": true}],
 	"Memory": 67108864,
 	"MemorySwap": 67108864,
 	"NanoCpus": 1000000000,
@@ -212,9 +215,9 @@ func TestPlugin_SeesNothingFromInside(t *testing.T) {
 		}
 	}
 	for _, m := range v.Mounts {
-		// The helper is there as a file, which nobody can write.
-		helper := strings.Contains(m, " /.nullops/init ro,")
-		if !helper && strings.Contains(m, r.dataDir) || strings.Contains(m, r.runDir) {
+		// The helper and the names of the loopback address are files, which nobody can write.
+		file := strings.Contains(m, " /.nullops/init ro,") || strings.Contains(m, " /etc/hosts ro,")
+		if !file && strings.Contains(m, r.dataDir) || strings.Contains(m, r.runDir) {
 			t.Errorf("a mount of the agent's folder: %s", m)
 		}
 	}
@@ -243,19 +246,22 @@ func TestPlugin_NetworkOnlyIfAsked(t *testing.T) {
 	id := r.deployment()
 	r.start(r.service(id, "web"))
 	p := r.plugin(id, "reach")
-	if got := r.reach(p); !strings.HasPrefix(got, "error") {
+	if got := r.reach(p, "web:80"); !strings.HasPrefix(got, "error") {
 		t.Errorf("without the network: %s", got)
+	}
+	if got := r.reach(p, "localhost:1"); !strings.HasSuffix(got, "connection refused") {
+		t.Errorf("its own address without the network: %s", got)
 	}
 	p.Network = true
 	// promise: N-076
-	if got := r.reach(p); !strings.HasPrefix(got, "connected") {
+	if got := r.reach(p, "web:80"); !strings.HasPrefix(got, "connected") {
 		t.Errorf("with the network: %s", got)
 	}
 }
 
-func (r *rig) reach(p agent.PluginSpec) string {
+func (r *rig) reach(p agent.PluginSpec, address string) string {
 	r.t.Helper()
-	result, err := r.RunPlugin(r.t.Context(), p, []byte(`{"act":"reach","to":"web:80"}`),
+	result, err := r.RunPlugin(r.t.Context(), p, fmt.Appendf(nil, `{"act":"reach","to":%q}`, address),
 		func(string) {})
 	if err != nil {
 		r.t.Fatal(err)

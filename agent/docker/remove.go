@@ -73,7 +73,7 @@ func (rm *removal) removeByKind(ctx context.Context, o agent.Object) error {
 			return nil
 		}
 		return rm.relays.removeRelayDirs(o.Deployment)
-	case agent.KindPlugin, agent.KindCopy:
+	case agent.KindPlugin, agent.KindHolder, agent.KindCopy:
 		return rm.removeContainer(ctx, o.ID)
 	case agent.KindNetwork:
 		return rm.networks.removeNetwork(ctx, o.ID)
@@ -134,7 +134,7 @@ func (rm *removal) removeAll(ctx context.Context, all []agent.Object) error {
 	var containers, others []agent.Object
 	for _, o := range all {
 		switch o.Kind {
-		case agent.KindService, agent.KindPlugin, agent.KindRelay, agent.KindCopy:
+		case agent.KindService, agent.KindPlugin, agent.KindHolder, agent.KindRelay, agent.KindCopy:
 			containers = append(containers, o)
 		default:
 			// An unknown kind too, for which removeObject fails: left out, it would be listed again

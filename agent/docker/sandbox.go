@@ -39,6 +39,8 @@ type sandbox struct {
 	spec       agent.PluginSpec
 	conn       client.HijackedResponse
 	exit       client.ContainerWaitResult
+	// place is what it uses of the deployment's network.
+	place place
 	// stop ends the wait. ended: its result has been read.
 	stop  context.CancelFunc
 	ended bool
@@ -157,7 +159,7 @@ func (sb *sandboxes) hangUp(deployment string, names nameScheme) map[string]stri
 func (pl *plugins) CreatePlugin(ctx context.Context, p agent.PluginSpec) error {
 	p.Pieces = nil
 	if s := pl.sandboxes.take(p); s != nil {
-		if s.isWaiting() && pl.sandboxes.put(s) {
+		if s.isWaiting() && s.place.isThere() && pl.sandboxes.put(s) {
 			return nil
 		}
 		s.hangUp()
@@ -183,20 +185,39 @@ func (pl *plugins) takeSandbox(
 	ctx context.Context, p agent.PluginSpec,
 ) (s *sandbox, prepared bool, err error) {
 	if s := pl.sandboxes.take(p); s != nil {
-		if s.isWaiting() {
+		if s.isWaiting() && s.place.isThere() {
 			return s, true, nil
 		}
-		// It was killed, or the engine was restarted. Its name makes openSandbox replace it.
+		// It was killed, it has lost its network, or the engine was restarted. Its name makes openSandbox replace it.
 		s.hangUp()
 	}
 	s, err = pl.openSandbox(ctx, p)
 	return s, false, err
 }
 
-// openSandbox makes a container, attaches its streams, and starts it. No instruction of the image
-// runs before it gets the go signal.
+// openSandbox makes a container that waits for the go signal. If the place that it was to share
+// went away meanwhile, it gets one of its own.
 func (pl *plugins) openSandbox(ctx context.Context, p agent.PluginSpec) (*sandbox, error) {
-	id, err := pl.createPlugin(ctx, p)
+	at := pl.holders.takePlace(ctx, p)
+	s, err := pl.openSandboxAt(ctx, p, at)
+	if err != nil && at.holder != nil && isEngineAnswer(err) && ctx.Err() == nil {
+		at.holder = nil
+		s, err = pl.openSandboxAt(ctx, p, at)
+	}
+	if err != nil {
+		at.leave()
+		return nil, err
+	}
+	s.place = at
+	return s, nil
+}
+
+// openSandboxAt makes a container, attaches its streams, and starts it. No instruction of the image
+// runs before it gets the go signal.
+func (pl *plugins) openSandboxAt(
+	ctx context.Context, p agent.PluginSpec, at place,
+) (*sandbox, error) {
+	id, err := pl.createPlugin(ctx, p, at)
 	if err != nil {
 		return nil, err
 	}
@@ -246,8 +267,12 @@ func (s *sandbox) isWaiting() bool {
 	return false
 }
 
-// hangUp closes the streams and ends the wait. A sandbox that still waits ends with its stdin.
+// hangUp closes the streams, ends the wait, and leaves the place in the network. A sandbox that
+// still waits ends with its stdin.
 func (s *sandbox) hangUp() {
+	if s.place.leave != nil {
+		s.place.leave()
+	}
 	if s.conn.Conn != nil {
 		_ = s.conn.Conn.Close()
 	}

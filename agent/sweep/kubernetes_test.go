@@ -48,7 +48,7 @@ func (e clusterEngine) ledgerHost() string { return e.from }
 
 // has: services are not started before their turn on a cluster.
 func (clusterEngine) has(place string) bool {
-	return !strings.HasPrefix(place, "sandbox.service_")
+	return !strings.HasPrefix(place, "sandbox.service_") && !strings.HasPrefix(place, "holder.")
 }
 
 // scanForLeaks need not wait: removing a deployment has waited for its namespace.

@@ -61,7 +61,7 @@ const (
 	// each one of its life.
 	decided = "journal.decided=kill@"
 	// A life has between so many decisions: several may reach the disk at once.
-	fewestDecisions, mostDecisions = 10, 30
+	fewestDecisions, mostDecisions = 10, 36
 )
 
 // end is the number of a decision that a life did not come to.
@@ -248,8 +248,8 @@ func (s *site) dieAt(t testing.TB, place string, number int) (settled time.Durat
 	return took, true
 }
 
-// goal is a service, two plugins that may run once each, a question between them,
-// and another service.
+// goal is a service, three plugins that may run once each, a question after the first of them,
+// and another service. Two of them are prepared at once, and so have something to share.
 func (n *node) goal(generation int64, want wire.Want) wire.Goal {
 	service := func(key pipeline.StepKey, needs ...pipeline.StepKey) pipeline.Step {
 		return pipeline.Step{Key: key, Needs: needs, Service: &pipeline.ServiceStep{
@@ -267,8 +267,8 @@ func (n *node) goal(generation int64, want wire.Want) wire.Goal {
 	p := pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{service("db"), plugin("one", "db"),
 		{Key: "ask", Needs: []pipeline.StepKey{"one"},
 			Approval: &pipeline.ApprovalStep{Prompt: "go on with ${{ deployment.name }}?"}},
-		plugin("two", "ask"), service("web", "two")}}
-	p.Order = []pipeline.StepKey{"db", "one", "ask", "two", "web"}
+		plugin("two", "ask"), plugin("three", "two"), service("web", "three")}}
+	p.Order = []pipeline.StepKey{"db", "one", "ask", "two", "three", "web"}
 	id := fmt.Sprintf("0199a000-0000-7000-8000-%012d", n.n)
 	return wire.Goal{Deployment: id, Generation: generation, Want: want, Run: "run-1", Pipeline: p,
 		Context: pipeline.Context{ID: id, Name: "sweep", Project: "sweep"}}
@@ -307,7 +307,7 @@ func (n *node) check() {
 		}
 		return c
 	}
-	for _, key := range []string{"one", "two"} {
+	for _, key := range []string{"one", "two", "three"} {
 		made, undone := count("create "+key), count("delete "+key)
 		if made > 1 {
 			n.t.Errorf("plugin %s ran %d times: %q", key, made, ledger)
