@@ -111,7 +111,9 @@ func (cs *containers) startContainer(ctx context.Context, id string) error {
 }
 
 // attachStreams opens the container's stdin, stdout and stderr before it starts.
-func (cs *containers) attachStreams(ctx context.Context, id string) (client.HijackedResponse, error) {
+func (cs *containers) attachStreams(
+	ctx context.Context, id string,
+) (client.HijackedResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	r, err := cs.api.ContainerAttach(ctx, id, client.ContainerAttachOptions{

@@ -42,7 +42,9 @@ func (hi *helperImage) initPath() string {
 
 // hostsPath is the file on disk that gives a container without a network the name of its loopback
 // address.
-func (hi *helperImage) hostsPath() string { return filepath.Join(hi.config.DataDir, "bin", "hosts") }
+func (hi *helperImage) hostsPath() string {
+	return filepath.Join(hi.config.DataDir, "bin", "hosts")
+}
 
 func (hi *helperImage) relayImage() string { return "nullops-sidecar:" + hi.sidecar.hash }
 

@@ -12,13 +12,13 @@ import (
 )
 
 // holders lets the plugins of a run share one place in the network of their deployment. A place of
-// its own is the dearest part of a container: for each, the engine makes a network namespace, a pair
-// of interfaces and a DNS server, and runs itself twice to do so. The plugins of a run work one
-// after the other, and nothing of those that wait runs, so that each has the place for itself.
+// its own is the dearest part of a container: for each, the engine makes a network namespace, a
+// pair of interfaces and a DNS server, and runs itself twice to do so. The plugins of a run work
+// one after the other, and nothing of those that wait runs, so that each has the place for itself.
 //
 // The place belongs to a container that does nothing, the holder. It is made when a plugin wants a
-// place while another one of the deployment has its own, and removed when none needs it any more. If
-// the agent dies, its stdin ends, and so does the holder.
+// place while another one of the deployment has its own, and removed when none needs it any more.
+// If the agent dies, its stdin ends, and so does the holder.
 type holders struct {
 	*containers
 	helper *helperImage
@@ -48,7 +48,8 @@ type place struct {
 	leave func()
 }
 
-// takePlace returns a plugin's place. It does not fail: whoever cannot share gets a place of its own.
+// takePlace returns a plugin's place. It does not fail: whoever cannot share gets a place of its
+// own.
 func (hs *holders) takePlace(ctx context.Context, p agent.PluginSpec) place {
 	if !p.Network || !p.SharesNetwork {
 		return place{leave: func() {}}
@@ -132,7 +133,8 @@ func (hs *holders) startHolder(ctx context.Context, deployment string, h *holder
 	return hs.config.Failpoint.Hit("holder.started")
 }
 
-// holderContainer is as restricted as the relay, but asks the engine's DNS like a plugin of its own.
+// holderContainer is as restricted as the relay, but asks the engine's DNS like a plugin of its
+// own.
 func (hs *holders) holderContainer(deployment string) containerSpec {
 	network := hs.names.networkName(deployment)
 	return containerSpec{

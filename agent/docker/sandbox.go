@@ -27,7 +27,8 @@ var (
 	// errNoRoom refuses a sandbox ahead of its turn; its step makes its own.
 	errNoRoom = errors.New("sandboxes that wait use all the memory that agent.sandboxes.memory " +
 		"gives them; raise it to prepare more of them")
-	// errNeverBegan says that a sandbox ended before it got the go signal: nothing of its image ran.
+	// errNeverBegan says that a sandbox ended before it got the go signal: nothing of its image
+	// ran.
 	errNeverBegan = errors.New("its sandbox ended before its turn")
 )
 
@@ -188,7 +189,8 @@ func (pl *plugins) takeSandbox(
 		if s.isWaiting() && s.place.isThere() {
 			return s, true, nil
 		}
-		// It was killed, it has lost its network, or the engine was restarted. Its name makes openSandbox replace it.
+		// It was killed, it has lost its network, or the engine was restarted. Its name makes
+		// openSandbox replace it.
 		s.hangUp()
 	}
 	s, err = pl.openSandbox(ctx, p)
