@@ -121,9 +121,9 @@ func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
 func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	testpart.Rotate(t)
 	a := newAdmin(t)
-	a.makeClass(testClass)
+	class := a.makeClass()
 	r := newRigWith(t, func(c *kubernetes.Config) {
-		c.StorageClass, c.VolumeSize, c.LostAfter = testClass, "1Gi", 5*time.Second
+		c.StorageClass, c.VolumeSize, c.LostAfter = class, "1Gi", 5*time.Second
 	})
 	_ = r.WatchChanges(t.Context()) // pods are gone soon after the reason for it is known
 	kill := addMachine(t, a)
