@@ -64,7 +64,7 @@ func (d *Dialer) ask(ctx context.Context, id controlplane.NodeID, method, path s
 		defer func() { _ = answer.Body.Close() }()
 		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
 		if answer.StatusCode == http.StatusConflict {
-			return nil, &controlplane.Error{Kind: controlplane.Conflict, Code: "agent_refused",
+			return nil, &controlplane.Error{Kind: controlplane.Conflict, Code: "node_refused",
 				Message: "the agent says: " + strings.TrimSpace(string(why))}
 		}
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "agent_refused",
