@@ -17,8 +17,8 @@ import (
 // TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
 // URL that it had. A run in its middle ends as if its agent had died, and is undone, although
 // nobody says that the machine is gone. A deployment with data says what it waits for, and returns
-// with its data after one word of an admin. It runs alone, since the pods of other tests would be on
-// that machine too.
+// with its data after one word of an admin. It runs alone, since the pods of other tests would be
+// on that machine too.
 func TestKubernetesMachines(t *testing.T) {
 	testpart.Rotate(t)
 	w := newClusterWorld(t)
@@ -96,8 +96,8 @@ func (p *product) deployWithNote(t *testing.T, n *node) apiclient.Deployment {
 	return d
 }
 
-// giveUpMachine says of the lost machine that it is gone, which nobody can say of the other one: the
-// deployment that waits for it returns with its data.
+// giveUpMachine says of the lost machine that it is gone, which nobody can say of the other one:
+// the deployment that waits for it returns with its data.
 func (p *product) giveUpMachine(t *testing.T, n *node, d apiclient.Deployment) {
 	t.Helper()
 	eventually(t, "it says what it waits for", func() string {

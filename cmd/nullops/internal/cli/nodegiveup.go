@@ -12,9 +12,9 @@ func nodeGiveUp() *cobra.Command {
 	return &cobra.Command{
 		Use: "give-up NODE MACHINE", Args: exit.ExactArgs(2),
 		Short: "Say that a machine of a cluster is gone, so that its services start elsewhere",
-		Long: "Say that a machine of a cluster is gone, so that its services start elsewhere. Services\n" +
-			"with volumes wait for a machine that does not answer, since they may still write to\n" +
-			"them: do this only when it is off. 'nullops node show NODE' lists the machines.",
+		Long: "Say that a machine of a cluster is gone, so that its services start elsewhere.\n" +
+			"Services with volumes wait for a machine that does not answer, since they may still\n" +
+			"write to them: do it only when it is off. 'nullops node show NODE' lists the machines.",
 		RunE: func(c *cobra.Command, args []string) error {
 			api, err := newClient()
 			if err != nil {
