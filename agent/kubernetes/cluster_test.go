@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -103,15 +104,22 @@ func (a admin) list(path string) (l listed) {
 	return l
 }
 
-// makeClass makes a StorageClass whose volumes the controller manager makes.
-func (a admin) makeClass(name string) {
+// makeClass makes a StorageClass of the test's own, whose volumes the controller manager makes, and
+// returns its name.
+func (a admin) makeClass() string {
 	a.t.Helper()
-	status, text := a.request(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",
-		fmt.Sprintf(`{"metadata":{"name":%q},"provisioner":"kubernetes.io/host-path",
-			"reclaimPolicy":"Delete"}`, name))
-	if status >= 300 && status != http.StatusConflict {
-		a.t.Fatalf("make a StorageClass: %d %s", status, text)
-	}
+	return a.makeClassOf("kubernetes.io/host-path")
+}
+
+// makeClassOf makes one for as long as the test runs, so that no later test finds it.
+func (a admin) makeClassOf(provisioner string) (name string) {
+	a.t.Helper()
+	const path = "/apis/storage.k8s.io/v1/storageclasses"
+	name = "nullops-test-" + uuid.NewString()
+	a.mustDo(http.MethodPost, path, fmt.Sprintf(`{"metadata":{"name":%q},
+		"provisioner":%q,"reclaimPolicy":"Delete"}`, name, provisioner))
+	a.t.Cleanup(func() { a.mustDo(http.MethodDelete, path+"/"+name, "") })
+	return name
 }
 
 // namespacedKinds are the paths of all that can be listed in a namespace.

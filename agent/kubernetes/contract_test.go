@@ -179,11 +179,11 @@ func buildProgram(t *testing.T, folder string) []byte {
 // A real cluster passes the suite that Docker passes, with the rights of the chart and no others.
 func TestKubernetes_KeepsTheContract(t *testing.T) {
 	t.Parallel()
-	newAdmin(t).makeClass(testClass)
+	class := newAdmin(t).makeClass()
 	chart := newInstaller(t)
 	chart.install("testdata/connect.yaml", "nullops-qa")
 	r := newRigWith(t, func(c *kubernetes.Config) {
-		c.StorageClass, c.VolumeSize = testClass, "1Gi"
+		c.StorageClass, c.VolumeSize = class, "1Gi"
 		c.Kubeconfig = chart.signIn("nullops-qa", "nullops-qa")
 	})
 	actor := buildProgram(t, "../docker/dockertest/testdata/actor")

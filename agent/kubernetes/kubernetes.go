@@ -90,7 +90,10 @@ type base struct {
 	pluginLeases *pluginLeases
 }
 
-var _ agent.Runtime = (*Kubernetes)(nil)
+var (
+	_ agent.Runtime         = (*Kubernetes)(nil)
+	_ agent.MachineReleaser = (*Kubernetes)(nil)
+)
 
 // New connects to the cluster. A right that is missing is an error, and so is a setting to
 // correct; an API server that does not answer is none, since services can be reached without it.

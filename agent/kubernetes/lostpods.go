@@ -42,12 +42,7 @@ func (b *base) removeLost(ctx context.Context, p *corev1.Pod, which lostPods) er
 	}
 	b.log.WarnContext(ctx, "a pod is removed whose machine does not answer", "pod", p.Name,
 		"namespace", p.Namespace, "machine", machine.Name, "reason", explainUnready(*machine))
-	err = b.pods.remove(ctx, p.Namespace, p.Name, metav1.DeleteOptions{
-		GracePeriodSeconds: new(int64(0)), Preconditions: &metav1.Preconditions{UID: &p.UID}})
-	if isGone(err) {
-		return nil
-	}
-	return wrapMutationErr(err)
+	return b.forgetPod(ctx, p)
 }
 
 // mayRemoveLost: a plugin has ended when its lease is over. Everything else counts as lost when the
@@ -71,10 +66,15 @@ func (b *base) machineOf(ctx context.Context, p *corev1.Pod) (*corev1.Node, erro
 	if p.Spec.NodeName == "" {
 		return nil, nil
 	}
+	return b.findMachine(ctx, p.Spec.NodeName)
+}
+
+// findMachine returns nil if the cluster has none of this name.
+func (b *base) findMachine(ctx context.Context, name string) (*corev1.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	found, err := b.machines.listBy(ctx, "", metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("metadata.name", p.Spec.NodeName).String()})
+		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()})
 	if err != nil || len(found) == 0 {
 		return nil, wrapQueryErr(err)
 	}
@@ -128,7 +128,8 @@ func (th *throttle) isDue() bool {
 
 // waitsForLost is what follows of a lost machine for a service with volumes.
 const waitsForLost = ", and its pod there may still write to its volumes: it is started " +
-	"elsewhere once the machine is back, or somebody says that it is gone (kubectl delete node)"
+	"elsewhere once the machine is back, or an admin says that it is gone ('nullops node give-up " +
+	"NODE MACHINE')"
 
 // explainLost says which machine a pod is on that does not answer; it is empty for other pods.
 func (b *base) explainLost(ctx context.Context, p *corev1.Pod) (string, error) {

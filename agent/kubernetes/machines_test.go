@@ -121,9 +121,9 @@ func (a admin) drain(machine, namespace string, steps ...pipeline.StepKey) {
 func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	testpart.Rotate(t)
 	a := newAdmin(t)
-	a.makeClass(testClass)
+	class := a.makeClass()
 	r := newRigWith(t, func(c *kubernetes.Config) {
-		c.StorageClass, c.VolumeSize, c.LostAfter = testClass, "1Gi", 5*time.Second
+		c.StorageClass, c.VolumeSize, c.LostAfter = class, "1Gi", 5*time.Second
 	})
 	_ = r.WatchChanges(t.Context()) // pods are gone soon after the reason for it is known
 	kill := addMachine(t, a)
@@ -177,12 +177,13 @@ func TestKubernetes_ServicesOutliveTheirMachine(t *testing.T) {
 	r.awaitMoved(web, "; before, its machine is lost")
 	r.awaitProbe(db, "waits for its machine", func(p agent.ProbeResult) bool {
 		return strings.Contains(p.Detail, "its machine node2 is lost") &&
-			strings.Contains(p.Detail, "kubectl delete node")
+			strings.Contains(p.Detail, "nullops node give-up")
 	})
 	other.mustEnd(killed)
-	// A person says that the machine is out of service: what wrote to a volume may be elsewhere.
-	a.mustDo(http.MethodPatch, "/api/v1/nodes/node2", `{"spec":{"taints":[{"key":
-		"node.kubernetes.io/out-of-service","value":"nodeshutdown","effect":"NoExecute"}]}}`)
+	// A person says that the machine is gone: what wrote to a volume may be elsewhere.
+	if n, err := r.GiveUpMachine(t.Context(), "node2"); n != 1 || err != nil {
+		t.Errorf("given up, the machine releases %d services: %v", n, err)
+	}
 	a.await("its pod on node1", func() bool {
 		return strings.HasPrefix(a.machineOf(namespace, "db"), "node1 ")
 	})

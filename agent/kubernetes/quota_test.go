@@ -109,8 +109,7 @@ func jobOf(s agent.ServiceSpec) agent.ServiceSpec {
 func TestStartService_NamesForeignQuota(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
-	a.makeClass(testClass)
-	r := newRigWith(t, inTestClass)
+	r := newRigWith(t, inClass(a.makeClass()))
 	deployment := r.newDeployment()
 	a.mustDo(http.MethodPost, "/api/v1/namespaces/"+r.namespaceOf(deployment)+"/resourcequotas",
 		`{"metadata":{"name":"small"},"spec":{"hard":{"limits.memory":"1Mi"}}}`)

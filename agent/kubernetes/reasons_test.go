@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/agent"
-	"github.com/nullops/nullops/agent/kubernetes"
 	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -20,8 +19,6 @@ import (
 func TestProbe_SaysWhyTheClusterDoesNotStartAService(t *testing.T) {
 	testpart.Rotate(t)
 	t.Parallel()
-	a := newAdmin(t)
-	a.makeClass(testClass)
 	for name, c := range map[string]struct {
 		// before is called with the service's namespace and the service.
 		before func(namespace string, s *agent.ServiceSpec)
@@ -83,9 +80,8 @@ func TestProbe_SaysWhyAVolumeIsNotMounted(t *testing.T) {
 	testpart.Rotate(t)
 	t.Parallel()
 	a := newAdmin(t)
-	a.mustDo(http.MethodPost, "/apis/storage.k8s.io/v1/storageclasses",
-		`{"metadata":{"name":"nullops-broken"},"provisioner":"nullops.test/none"}`)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass = "nullops-broken" })
+	class := a.makeClassOf("nullops.test/none")
+	r := newRigWith(t, inClass(class))
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
@@ -97,11 +93,11 @@ func TestProbe_SaysWhyAVolumeIsNotMounted(t *testing.T) {
 	})
 	// Now there is one, whose storage is not on the machine.
 	const volumes = "/api/v1/persistentvolumes"
-	a.mustDo(http.MethodPost, volumes, `{"metadata":{"name":"nullops-broken"},"spec":{
-		"storageClassName":"nullops-broken","capacity":{"storage":"10Gi"},
+	a.mustDo(http.MethodPost, volumes, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{
+		"storageClassName":%q,"capacity":{"storage":"10Gi"},
 		"accessModes":["ReadWriteOnce"],"persistentVolumeReclaimPolicy":"Retain",
-		"hostPath":{"path":"/nowhere/at/all","type":"Directory"}}}`)
-	t.Cleanup(func() { a.mustDo(http.MethodDelete, volumes+"/nullops-broken", "") })
+		"hostPath":{"path":"/nowhere/at/all","type":"Directory"}}}`, class, class))
+	t.Cleanup(func() { a.mustDo(http.MethodDelete, volumes+"/"+class, "") })
 	r.awaitProbe(db, "says that its volume cannot be mounted", func(p agent.ProbeResult) bool {
 		return strings.Contains(p.Detail, "its volume cannot be mounted: ") &&
 			strings.Contains(p.Detail, "is not a directory")

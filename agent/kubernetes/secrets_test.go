@@ -93,8 +93,7 @@ func TestKubernetes_StoresNoSecret(t *testing.T) {
 func TestRemoveDeployment_LeavesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
-	a.makeClass(testClass)
-	r := newRigWith(t, inTestClass)
+	r := newRigWith(t, inClass(a.makeClass()))
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}

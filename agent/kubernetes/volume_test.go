@@ -26,10 +26,10 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-const testClass = "nullops-test"
-
-// inTestClass has volumes made of testClass.
-func inTestClass(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = testClass, "1Gi" }
+// inClass has volumes made of a StorageClass.
+func inClass(name string) func(*kubernetes.Config) {
+	return func(c *kubernetes.Config) { c.StorageClass, c.VolumeSize = name, "1Gi" }
+}
 
 // newDeployment makes a namespace, and removes it at the end of the test.
 func (r *rig) newDeployment() string {
@@ -137,8 +137,7 @@ func TestKubernetes_KeepsAndCopiesVolumes(t *testing.T) {
 	testpart.Rotate(t)
 	t.Parallel()
 	a := newAdmin(t)
-	a.makeClass(testClass)
-	r := newRigWith(t, inTestClass)
+	r := newRigWith(t, inClass(a.makeClass()))
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}, {Name: "tmp", Path: "/tmp"}}
@@ -227,13 +226,13 @@ func (r *rig) awaitNothing(deployment string, a admin) {
 func TestStartService_NamesMissingStorageClass(t *testing.T) {
 	t.Parallel()
 	a := newAdmin(t)
-	a.makeClass(testClass)
-	r := newRigWith(t, func(c *kubernetes.Config) { c.StorageClass = "nowhere" })
+	class := a.makeClass()
+	r := newRigWith(t, inClass("nowhere"))
 	deployment := r.newDeployment()
 	db := r.echoService(deployment, "db")
 	db.Volumes = []pipeline.Volume{{Name: "data", Path: "/data"}}
 	err := r.StartService(t.Context(), db)
-	for _, want := range []string{"no StorageClass nowhere", testClass,
+	for _, want := range []string{"no StorageClass nowhere", class,
 		"agent.kubernetes.storageclass"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)

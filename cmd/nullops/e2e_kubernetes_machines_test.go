@@ -4,6 +4,8 @@ package main_test
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,8 +16,9 @@ import (
 
 // TestKubernetesMachines drains and kills the machine that a deployment is on: it returns under the
 // URL that it had. A run in its middle ends as if its agent had died, and is undone, although
-// nobody says that the machine is gone. It runs alone, since the pods of other tests would be on
-// that machine too.
+// nobody says that the machine is gone. A deployment with data says what it waits for, and returns
+// with its data after one word of an admin. It runs alone, since the pods of other tests would be
+// on that machine too.
 func TestKubernetesMachines(t *testing.T) {
 	testpart.Rotate(t)
 	w := newClusterWorld(t)
@@ -45,6 +48,8 @@ func TestKubernetesMachines(t *testing.T) {
 	k.kubectl(t, "drain", "node1", "--force", "--ignore-daemonsets", "--delete-emptydir-data",
 		"--timeout=60s")
 	p.isBack(t, n, stays, "node2", "its machine was drained")
+	keeps := p.deployWithNote(t, n)
+	n.mustBeOn(t, keeps, "node2")
 	dies := p.admin.deploy(t, "dies", "dies", nil)
 	book.await(t, "dies", "create slow")
 	k.kubectl(t, "uncordon", "node1")
@@ -64,16 +69,59 @@ func TestKubernetesMachines(t *testing.T) {
 		!strings.Contains(d.Failure.Message, "and it may not run twice: ") {
 		t.Errorf("the run on a machine that was lost: ledger %s, failure %+v", got, d.Failure)
 	}
-	p.admin.remove(t, dies.Id)
-	p.admin.remove(t, stays.Id)
-	n.nothingLeft(t, stays.Id)
-	n.nothingLeft(t, dies.Id)
+	p.giveUpMachine(t, n, keeps)
+	for _, d := range []apiclient.Deployment{dies, stays, keeps} {
+		p.admin.remove(t, d.Id)
+		n.nothingLeft(t, d.Id)
+	}
 	k.kubectl(t, "delete", "node", "node2")
 }
 
 // lostWithin is how long a run may take to end that was on a lost machine: its plugin's lease of a
 // minute, the undo, and room for a busy machine.
 const lostWithin = 4 * time.Minute
+
+// deployWithNote deploys a service with a volume, and puts a note into that.
+func (p *product) deployWithNote(t *testing.T, n *node) apiclient.Deployment {
+	t.Helper()
+	step := webStep("web")
+	step["service"].(object)["volumes"] = []object{{"name": "data", "path": "/data"}}
+	p.define(t, "keeps", step)
+	d := p.admin.deployReady(t, "keeps", "keeps", nil)
+	p.answers(t, serviceURL(t, d, "web"))
+	note := filepath.Join(p.w.cluster.volume(t, n, d.Id), "note")
+	if err := os.WriteFile(note, []byte("kept"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// giveUpMachine says of the lost machine that it is gone, which nobody can say of the other one:
+// the deployment that waits for it returns with its data.
+func (p *product) giveUpMachine(t *testing.T, n *node, d apiclient.Deployment) {
+	t.Helper()
+	eventually(t, "it says what it waits for", func() string {
+		said := textOf(p.admin.deployment(t, d.Id).Services[0].Detail)
+		if !strings.Contains(said, "its machine node2 is lost") ||
+			!strings.Contains(said, "nullops node give-up") {
+			return "it says: " + said
+		}
+		return ""
+	})
+	if _, errs, code := p.admin.cli(t, "node", "give-up", n.name, "node1"); code == 0 ||
+		!strings.Contains(errs, "kubectl drain node1") {
+		t.Errorf("a machine that answers is given up: %d, %s", code, errs)
+	}
+	out, errs, code := p.admin.cli(t, "node", "give-up", n.name, "node2")
+	if code != 0 || !strings.Contains(out, "start elsewhere now: 1") {
+		t.Fatalf("give up a machine: %d: %s%s", code, out, errs)
+	}
+	// promise: K-06
+	p.isBack(t, n, d, "node1", "its machine is lost")
+	if out, errs, code = p.admin.cli(t, "cp", "keeps/web:/data/note", "-"); out != "kept" {
+		t.Errorf("its data is %q: exit code %d: %s", out, code, errs)
+	}
+}
 
 // mustBeOn fails unless the service web runs on a machine.
 func (n *node) mustBeOn(t *testing.T, d apiclient.Deployment, machine string) {

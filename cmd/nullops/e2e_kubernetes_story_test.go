@@ -40,7 +40,8 @@ func (s clusterTale) enrol(t *testing.T) {
 	shown := s.n.show(t)
 	c := shown.Inventory.Cluster
 	if c == nil || !strings.HasPrefix(c.Version, "v1.34.") || len(c.Machines) != 1 ||
-		c.Machines[0].Name != "node1" || len(c.StorageClasses) != 1 {
+		c.Machines[0].Name != "node1" || !slices.ContainsFunc(c.StorageClasses,
+		func(class apiclient.StorageClass) bool { return class.Name == "folders" }) {
 		t.Errorf("the node says that it is %+v", c)
 	}
 	out, errs, code := s.p.admin.cli(t, "node", "show", "one")

@@ -242,6 +242,7 @@ func allVisits() map[string]visit {
 		"listForgottenNodes": {path: "/forgotten-nodes"},
 		"recoverNode":        {path: "/nodes/spare/recover"},
 		"upgradeNode":        {path: "/nodes/spare/upgrade"},
+		"giveUpMachine":      {path: "/nodes/spare/machines/worker-2/give-up"},
 		"adoptDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/adopt"},
 		"purgeDeployment":    {path: "/nodes/spare/unknown/" + nobodysDeployment + "/purge"},
 		"recreateDisputed":   {path: "/nodes/spare/unknown/" + nobodysDeployment + "/recreate"},
@@ -608,7 +609,7 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 var needsAgent = map[string]bool{"testMail": true, "testSignOn": true, "startBackup": true,
 	"recoverNode": true, "adoptDeployment": true,
 	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
-	"moveDeployment": true, "checkDeployment": true, "revealSecret": true}
+	"giveUpMachine": true, "moveDeployment": true, "checkDeployment": true, "revealSecret": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form. TestProvisioningTokens uses two of them, and

@@ -63,6 +63,9 @@ type Config struct {
 	BodyIdle time.Duration
 	// Upgrade has a node's agent replaced by one from an image; nil if not available.
 	Upgrade func(ctx context.Context, node controlplane.NodeID, image string) error
+	// GiveUpMachine tells a node that a machine of its cluster is gone; nil if not available.
+	GiveUpMachine func(ctx context.Context, node controlplane.NodeID, machine string) (
+		services int, err error)
 	// Describe asks a node for all it knows about a deployment; nil if not available.
 	Describe func(ctx context.Context, node controlplane.NodeID,
 		deployment controlplane.DeploymentID) (lifecycle.DescribedDeployment, error)

@@ -89,6 +89,24 @@ func (s *server) RecoverNode(
 	return RecoverNode204Response{}, nil
 }
 
+func (s *server) GiveUpMachine(
+	ctx context.Context, r GiveUpMachineRequestObject,
+) (GiveUpMachineResponseObject, error) {
+	var out GivenUpMachine
+	err := s.Nodes.GiveUpMachine(ctx, actorOf(ctx), r.Name, r.Machine,
+		func(id controlplane.NodeID) (err error) {
+			if s.Config.GiveUpMachine == nil {
+				return noNodes()
+			}
+			out.Services, err = s.Config.GiveUpMachine(ctx, id, r.Machine)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return GiveUpMachine200JSONResponse(out), nil
+}
+
 func (s *server) UpgradeNode(
 	ctx context.Context, r UpgradeNodeRequestObject,
 ) (UpgradeNodeResponseObject, error) {

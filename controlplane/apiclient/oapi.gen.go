@@ -2920,6 +2920,12 @@ type GatePut struct {
 	Gate GateMode `json:"gate"`
 }
 
+// GivenUpMachine defines model for GivenUpMachine.
+type GivenUpMachine struct {
+	// Services How many services with volumes start on other machines now.
+	Services int `json:"services"`
+}
+
 // Grant Exactly one of project and environment.
 type Grant struct {
 	// Environment A DNS label of at most 40 characters.
@@ -5753,6 +5759,9 @@ type InLastEventId = string
 // InLimit defines model for InLimit.
 type InLimit = int
 
+// InMachine defines model for InMachine.
+type InMachine = string
+
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
@@ -7966,6 +7975,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
 	ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GiveUpMachine Say that a machine of a cluster is gone for good
+	//
+	// Services with volumes on a machine that does not answer wait for it, since they may still write to them. Say this only when the machine is off: they start on other machines then. Refused for a machine that answers.
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/machines/{machine}/give-up (the `GiveUpMachine` operationId).
+	GiveUpMachine(ctx context.Context, name InName, machine InMachine, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetNodeMetrics What a node used over time
 	//
@@ -12033,6 +12049,23 @@ func (c *Client) ListNodeEvents(ctx context.Context, name InName, params *ListNo
 // Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
 func (c *Client) ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForgetNodeRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GiveUpMachine Say that a machine of a cluster is gone for good
+//
+// Services with volumes on a machine that does not answer wait for it, since they may still write to them. Say this only when the machine is off: they start on other machines then. Refused for a machine that answers.
+//
+// Corresponds with POST /api/v1/nodes/{name}/machines/{machine}/give-up (the `GiveUpMachine` operationId).
+func (c *Client) GiveUpMachine(ctx context.Context, name InName, machine InMachine, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGiveUpMachineRequest(c.Server, name, machine)
 	if err != nil {
 		return nil, err
 	}
@@ -20428,6 +20461,47 @@ func NewForgetNodeRequest(server string, name InName) (*http.Request, error) {
 	return req, nil
 }
 
+// NewGiveUpMachineRequest constructs an http.Request for the GiveUpMachine method
+func NewGiveUpMachineRequest(server string, name InName, machine InMachine) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "machine", machine, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/nodes/%s/machines/%s/give-up", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetNodeMetricsRequest constructs an http.Request for the GetNodeMetrics method
 func NewGetNodeMetricsRequest(server string, name InName, params *GetNodeMetricsParams) (*http.Request, error) {
 	var err error
@@ -27090,6 +27164,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
 	ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error)
+
+	// GiveUpMachineWithResponse Say that a machine of a cluster is gone for good
+	//
+	// Services with volumes on a machine that does not answer wait for it, since they may still write to them. Say this only when the machine is off: they start on other machines then. Refused for a machine that answers.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/nodes/{name}/machines/{machine}/give-up (the `GiveUpMachine` operationId).
+	GiveUpMachineWithResponse(ctx context.Context, name InName, machine InMachine, reqEditors ...RequestEditorFn) (*GiveUpMachineResponse, error)
 
 	// GetNodeMetricsWithResponse What a node used over time
 	//
@@ -35208,6 +35291,62 @@ func (r ForgetNodeResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForgetNodeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GiveUpMachineResponseDefaultHeaders the declared response headers of an HTTP default response for GiveUpMachine
+type GiveUpMachineResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GiveUpMachineResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *GivenUpMachine
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GiveUpMachineResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GiveUpMachineResponse) GetJSON200() *GivenUpMachine {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GiveUpMachineResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GiveUpMachineResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GiveUpMachineResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GiveUpMachineResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GiveUpMachineResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -43770,6 +43909,21 @@ func (c *ClientWithResponses) ForgetNodeWithResponse(ctx context.Context, name I
 		return nil, err
 	}
 	return ParseForgetNodeResponse(rsp)
+}
+
+// GiveUpMachineWithResponse Say that a machine of a cluster is gone for good
+//
+// Services with volumes on a machine that does not answer wait for it, since they may still write to them. Say this only when the machine is off: they start on other machines then. Refused for a machine that answers.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/nodes/{name}/machines/{machine}/give-up (the `GiveUpMachine` operationId).
+func (c *ClientWithResponses) GiveUpMachineWithResponse(ctx context.Context, name InName, machine InMachine, reqEditors ...RequestEditorFn) (*GiveUpMachineResponse, error) {
+	rsp, err := c.GiveUpMachine(ctx, name, machine, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGiveUpMachineResponse(rsp)
 }
 
 // GetNodeMetricsWithResponse What a node used over time
@@ -52411,6 +52565,59 @@ func ParseForgetNodeResponse(rsp *http.Response) (*ForgetNodeResponse, error) {
 	switch {
 	case true:
 		var headers ForgetNodeResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGiveUpMachineResponse parses an HTTP response from a GiveUpMachineWithResponse call
+func ParseGiveUpMachineResponse(rsp *http.Response) (*GiveUpMachineResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GiveUpMachineResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest GivenUpMachine
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GiveUpMachineResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -63,6 +63,10 @@ func (d *Dialer) ask(ctx context.Context, id controlplane.NodeID, method, path s
 	if answer.StatusCode/100 != 2 {
 		defer func() { _ = answer.Body.Close() }()
 		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+		if answer.StatusCode == http.StatusConflict {
+			return nil, &controlplane.Error{Kind: controlplane.Conflict, Code: "node_refused",
+				Message: "the agent says: " + strings.TrimSpace(string(why))}
+		}
 		return nil, &controlplane.Error{Kind: controlplane.Unavailable, Code: "agent_refused",
 			Message: "the agent refused: " + strings.TrimSpace(string(why)),
 			Remedy:  "Check that the agent runs the same release as the control plane."}

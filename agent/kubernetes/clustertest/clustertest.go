@@ -7,21 +7,33 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 )
 
+// endWithInput is a shell's script that runs a program until that or the script's input ends.
+const endWithInput = `exec 3<&0
+"$@" 3<&- &
+program=$!
+{ cat <&3; kill $program; } >/dev/null 2>&1 &
+wait $program`
+
 // EnforcePolicies enforces, until the test ends, the network policies that the cluster stores, on
 // its first machine: the network plugin there does not. tools/kubernetes/policies.go does it, with
-// rules of the kernel's packet filter.
+// rules of the kernel's packet filter. They are gone too when the test is killed, since a shell
+// ends the program when nobody holds its input any more: a later test that wants a cluster which
+// enforces nothing has one.
 func EnforcePolicies(t testing.TB) {
 	t.Helper()
-	enforcer := exec.Command("nsenter",
+	enforcer := exec.Command("sh", "-c", endWithInput, "sh", "nsenter",
 		"--net=/run/netns/"+os.Getenv("NULLOPS_TEST_KUBERNETES_SPACE"),
 		os.Getenv("NULLOPS_TEST_KUBERNETES_PROGRAM"), "policies",
 		"--kubeconfig="+os.Getenv("NULLOPS_TEST_KUBERNETES"))
 	var said strings.Builder
 	enforcer.Stderr = &said
+	held, err := enforcer.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	out, err := enforcer.StdoutPipe()
 	if err == nil {
 		err = enforcer.Start()
@@ -30,7 +42,7 @@ func EnforcePolicies(t testing.TB) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = enforcer.Process.Signal(syscall.SIGTERM)
+		_ = held.Close()
 		if err := enforcer.Wait(); err != nil {
 			t.Errorf("enforce policies: %v %s", err, said.String())
 		}

@@ -1876,6 +1876,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{name}/machines/{machine}/give-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that a machine of a cluster is gone for good
+         * @description Services with volumes on a machine that does not answer wait for it, since they may still write to them. Say this only when the machine is off: they start on other machines then. Refused for a machine that answers.
+         */
+        post: operations["giveUpMachine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{name}/recover": {
         parameters: {
             query?: never;
@@ -5714,6 +5734,10 @@ export interface components {
             /** @description What the new agent is made from. */
             image: string;
         };
+        GivenUpMachine: {
+            /** @description How many services with volumes start on other machines now. */
+            services: number;
+        };
         UnknownDeploymentList: {
             items: components["schemas"]["UnknownDeployment"][];
         };
@@ -7463,6 +7487,8 @@ export interface components {
         /** @description The component, as `listLogLevels` names it. */
         InComponent: string;
         InName: components["schemas"]["Name"];
+        /** @description The name of a machine of the cluster. */
+        InMachine: string;
         /** @description The ETag of what was read. */
         InIfMatch: string;
         /** @description The attempt's number. */
@@ -10583,6 +10609,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["NodeUpgrade"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    giveUpMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+                /** @description The name of a machine of the cluster. */
+                machine: components["parameters"]["InMachine"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GivenUpMachine"];
                 };
             };
             default: components["responses"]["Problem"];

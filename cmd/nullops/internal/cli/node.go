@@ -16,7 +16,7 @@ func nodeCommand() *cobra.Command {
 	c.AddCommand(nodeAdd(), nodeSet(), nodeList(), nodeShow(), nodeApprove(), nodeReject(),
 		nodeRotate(), nodeDrain(), nodeRemove(), nodeForgotten(),
 		nodeUnknown(), nodeAdopt(), nodePurge(), nodeRecreate(), nodeProvision(), nodeAttempts(),
-		nodeUpgrade(), nodeTokenCommand(),
+		nodeUpgrade(), nodeGiveUp(), nodeTokenCommand(),
 		nodeAct("recover", "Command a node again after the database was restored from a backup",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.RecoverNodeWithResponse(cmd.Context(), name)

@@ -3,6 +3,7 @@ import { cleanup, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo, type Schemas } from "@/api/client";
+import { Toasts } from "@/components/Toast";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { Enrolled } from "./AddNode";
 import { engineName } from "./ClusterFacts";
@@ -87,6 +88,29 @@ it("describes a cluster in its own terms, and says what does not apply to it", (
   expect(text).not.toContain("Docker");
   expect(text).not.toContain("6.1");
   expect(text).not.toContain("2 GiB");
+});
+
+it("lets an admin give up a machine that does not answer, and no other", async () => {
+  const post = vi.spyOn(client, "POST").mockResolvedValue({
+    data: { services: 2 },
+    response: new Response(),
+  } as never);
+  render(
+    <QueryClientProvider client={new QueryClient()}>
+      <Toasts>
+        <MachineFacts node={node(cluster)} />
+      </Toasts>
+    </QueryClientProvider>,
+  );
+  expect(screen.getAllByRole("button")).toHaveLength(1);
+  await userEvent.click(screen.getByRole("button", { name: t.giveUp.of("b") }));
+  expect(screen.getByRole("dialog").textContent).toContain(t.giveUp.body);
+  await userEvent.click(screen.getByRole("button", { name: t.giveUp.act }));
+  expect(post).toHaveBeenCalledWith("/api/v1/nodes/{name}/machines/{machine}/give-up", {
+    params: { path: { name: "fra-01", machine: "b" } },
+  });
+  expect(await screen.findByText(t.giveUp.done(2))).toBeTruthy();
+  expect(screen.queryByRole("dialog")).toBeNull();
 });
 
 it("describes a machine as before", () => {

@@ -4,6 +4,7 @@ import { formatBytes } from "@/components/quantity";
 import { StatusMark } from "@/components/Status";
 import { nodeTexts } from "@/nodeTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
+import { GiveUpMachine } from "./GiveUpMachine";
 
 const t = machineTexts.cluster;
 
@@ -24,8 +25,10 @@ const states: Record<Machine["state"], string> = {
   not_ready: "failed",
 };
 
+type Props = { node: string; inventory: Inventory; cluster: Cluster };
+
 /** What a node is that is a cluster, in the cluster's own terms. */
-export function ClusterFacts({ inventory, cluster }: { inventory: Inventory; cluster: Cluster }) {
+export function ClusterFacts({ node, inventory, cluster }: Props) {
   const more = cluster.machine_count - cluster.machines.length;
   return (
     <>
@@ -37,7 +40,7 @@ export function ClusterFacts({ inventory, cluster }: { inventory: Inventory; clu
       <dt>{t.machines}</dt>
       <dd>
         {cluster.machines.map((machine) => (
-          <MachineLine key={machine.name} machine={machine} />
+          <MachineLine key={machine.name} node={node} machine={machine} />
         ))}
         {more > 0 ? <div className="t2 s">{t.more(more)}</div> : null}
       </dd>
@@ -61,7 +64,7 @@ export function ClusterFacts({ inventory, cluster }: { inventory: Inventory; clu
   );
 }
 
-function MachineLine({ machine }: { machine: Machine }) {
+function MachineLine({ node, machine }: { node: string; machine: Machine }) {
   return (
     <div className="row flex-wrap gap-x-2 gap-y-0 py-0.5">
       <StatusMark state={states[machine.state]} small>
@@ -80,6 +83,7 @@ function MachineLine({ machine }: { machine: Machine }) {
           <BidiSafe text={machine.detail} />
         </span>
       ) : null}
+      {machine.state === "not_ready" ? <GiveUpMachine node={node} machine={machine.name} /> : null}
     </div>
   );
 }

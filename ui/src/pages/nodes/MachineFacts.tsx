@@ -36,7 +36,7 @@ function Has({ node, inventory }: { node: NodeInfo; inventory: Inventory }) {
   return (
     <>
       {inventory.cluster ? (
-        <ClusterFacts inventory={inventory} cluster={inventory.cluster} />
+        <ClusterFacts node={node.name} inventory={inventory} cluster={inventory.cluster} />
       ) : (
         <>
           <dt>{t.system}</dt>

@@ -69,6 +69,17 @@ export const machineTexts = {
       `kubelet ${version}, ${cores}, ${memory}`,
     more: (count: number) => `and ${plural(count, "machine")} more`,
     states: { ready: "Ready", cordoned: "Cordoned", not_ready: "Not ready" },
+    giveUp: {
+      act: "It is gone",
+      of: (machine: string) => `It is gone: ${machine}`,
+      title: (machine: string) => `Is ${machine} gone for good?`,
+      body: "Services with volumes wait for this machine, since they may still write to them. If it is off, say so: they start on other machines, with their data where the storage is not on this machine. If it still runs, two of each would write to the same volume.",
+      busy: "Giving it up…",
+      done: (services: number) =>
+        services === 0
+          ? "No service waited for it."
+          : `Starting elsewhere: ${plural(services, "service")}.`,
+    },
     network: "Network",
     unknownNetwork: "a plugin that is not recognized",
     storage: "Storage",
