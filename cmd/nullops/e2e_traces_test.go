@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -97,8 +99,9 @@ func traced(t *testing.T, w *world) {
 	spans := newSpanCollector(t)
 	p := startProduct(t, w)
 	p.vault = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + spans.URL}
+	metrics := freeAddress(t)
 	p.controlPlane.stop(t)
-	p.startControlPlane(t)
+	p.startControlPlane(t, "NULLOPS_METRICS_LISTEN="+metrics)
 	p.ingress.stop(t)
 	p.startIngress(t)
 	p.applyShop(t)
@@ -111,9 +114,11 @@ func traced(t *testing.T, w *world) {
 	p.admin.put(t, "/projects/traced/secrets/PASSWORD", object{"value": secret}, nil)
 	web := webStep("web", "look")
 	web["service"].(object)["env"].(object)["PASSWORD"] = "${{ secrets.PASSWORD }}"
-	p.savePipeline(t, "traced", hostileStep("look", nil, object{"mode": "probe"}), web)
+	p.savePipeline(t, "traced", hostileStep("look", nil, object{"mode": "probe"}), web, headersStep())
 	bell := p.watchAlarms(t, "deployment.ready")
-	d := p.admin.deployReady(t, "traced", "traced", nil)
+	// A pipeline of somebody's CI began the trace.
+	const click, clicked = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+	d := p.deployTraced(t, "00-"+click+"-"+clicked+"-01")
 	if a := p.visit(t, serviceURL(t, d, "web")+"/healthz"); a.status != http.StatusOK {
 		t.Fatalf("the page: %d %s", a.status, a.body)
 	}
@@ -121,8 +126,9 @@ func traced(t *testing.T, w *world) {
 	var run apiclient.Run
 	p.admin.get(t, "/deployments/"+d.Id+"/runs/1", &run)
 	trace := textOf(run.TraceId)
-	if len(trace) != 32 {
-		t.Fatalf("the run's trace is %q", trace)
+	// promise: O-01
+	if trace != click {
+		t.Fatalf("the run's trace is %q, and not that of the command", trace)
 	}
 	// promise: O-01
 	within(t, time.Minute, "the trace is whole", func() string {
@@ -131,7 +137,8 @@ func traced(t *testing.T, w *world) {
 			"pull", "ready", "agent pull", "agent run", "agent start", "agent probe",
 			"/containers/create", "first response through the ingress"), ", ")
 	})
-	checkTree(t, spans.ofTrace(trace))
+	checkTree(t, spans.ofTrace(trace), clicked)
+	p.reachesService(t, spans, serviceURL(t, d, "api"))
 	bell.rings(t, "deployment.ready", d.Id, func() {})
 	// The receiver's own spans are in the same trace.
 	if told, _ := bell.find("deployment.ready", d.Id); !strings.HasPrefix(
@@ -144,23 +151,96 @@ func traced(t *testing.T, w *world) {
 	if said := fmt.Sprint(*look.Outputs); !strings.Contains(said, "TRACEPARENT=00-"+trace+"-") {
 		t.Errorf("the plugin does not know its trace: %s", said)
 	}
+	// What was counted names the trace as an exemplar.
+	counted := scrapeOpenMetrics(t, metrics)
+	if !strings.Contains(counted, `trace_id="`+trace+`"`) {
+		t.Errorf("no metric has the trace as its exemplar:\n%s", counted)
+	}
 	spans.mu.Lock()
 	defer spans.mu.Unlock()
-	if bytes.Contains(spans.raw.Bytes(), []byte(secret)) {
-		t.Error("a span holds the secret")
+	for what, text := range map[string]string{"a span": spans.raw.String(), "a metric": counted} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s holds the secret", what)
+		}
 	}
 }
 
-// checkTree wants each span to have its parent in the trace, but the request that began it.
-func checkTree(t *testing.T, all map[string]*tracepb.Span) {
+// scrapeOpenMetrics reads the metrics of a process as Prometheus does.
+func scrapeOpenMetrics(t *testing.T, address string) string {
 	t.Helper()
-	var roots []string
-	for _, s := range all {
-		if all[string(s.ParentSpanId)] == nil {
-			roots = append(roots, s.Name)
-		}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+address+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(roots) != 1 || roots[0] != "createDeployment" {
-		t.Errorf("spans without a parent in their trace: %q, of %d", roots, len(all))
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	return sendRequest(t, http.DefaultClient, r).body
+}
+
+// headersStep is a service that says which headers reach it.
+func headersStep() object {
+	return object{"key": "api", "needs": []string{"look"}, "service": object{"name": "shop-api",
+		"env": object{"DATABASE_URL": "postgres://nobody:1/none",
+			"API_TOKEN": "${{ secrets.PASSWORD }}"},
+		"ports":     []object{{"name": "http", "port": 8080, "expose": true}},
+		"resources": object{"cpu": 0.2, "memory_mib": 64},
+		"ready":     object{"tcp": object{"port": 8080}}}}
+}
+
+// deployTraced deploys with a command that is part of a trace.
+func (p *product) deployTraced(t *testing.T, parent string) apiclient.Deployment {
+	t.Helper()
+	said, errs, code := runCommand(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
+		"NULLOPS_CLI_TOKEN=" + p.admin.token, "TRACEPARENT=" + parent}, "",
+		"deploy", "traced", "--env", "qa", "--name", "traced", "--json")
+	var d apiclient.Deployment
+	if code != 0 || json.Unmarshal([]byte(said), &d) != nil {
+		t.Fatalf("deploy: %d %s%s", code, said, errs)
+	}
+	return p.admin.await(t, d.Id, apiclient.DeploymentStatusReady)
+}
+
+// reachesService asks a service as a visitor: what it learns of the trace is the ingress's span,
+// of a new trace, or of the one that the visitor is part of.
+func (p *product) reachesService(t *testing.T, spans *spanCollector, url string) {
+	t.Helper()
+	const visitor = "5ca1ab1e5ca1ab1e5ca1ab1e5ca1ab1e"
+	seen := regexp.MustCompile(`00-([0-9a-f]{32})-([0-9a-f]{16})-01`)
+	for what, header := range map[string][]string{"a visitor": nil,
+		"a traced visitor": {"Traceparent", "00-" + visitor + "-00f067aa0ba902b7-01"}} {
+		a := p.visit(t, url+"/headers", header...)
+		got := seen.FindStringSubmatch(a.body)
+		if got == nil || header != nil && got[1] != visitor {
+			t.Errorf("what reaches the service of %s: %s", what, a)
+			continue
+		}
+		// promise: O-01
+		within(t, time.Minute, "the span of "+what+" arrives", func() string {
+			for id, s := range spans.ofTrace(got[1]) {
+				if hex.EncodeToString([]byte(id)) == got[2] && s.Name == "ingress api" {
+					return ""
+				}
+			}
+			return "the service's parent is no span"
+		})
+	}
+}
+
+// checkTree wants each span to have its parent in the trace, but requests of the command that began
+// it.
+func checkTree(t *testing.T, all map[string]*tracepb.Span, command string) {
+	t.Helper()
+	created := false
+	for _, s := range all {
+		if all[string(s.ParentSpanId)] != nil {
+			continue
+		}
+		if hex.EncodeToString(s.ParentSpanId) != command {
+			t.Errorf("the span %q has no parent in its trace, of %d", s.Name, len(all))
+		}
+		created = created || s.Name == "createDeployment"
+	}
+	if !created {
+		t.Error("the command did not create the deployment")
 	}
 }

@@ -17,17 +17,12 @@ func (s *server) GetUsage(
 	ctx context.Context, r GetUsageRequestObject,
 ) (GetUsageResponseObject, error) {
 	p := r.Params
-	var by []controlplane.UsageGroup
-	for name := range strings.SplitSeq(valueOr(p.By, ""), ",") {
-		if name != "" {
-			by = append(by, controlplane.UsageGroup(name))
-		}
-	}
 	from, to, err := readDays(p.From, p.To)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.Usage.Balances(ctx, actorOf(ctx), usage.BalanceQuery{From: from, To: to, By: by,
+	b, err := s.Usage.Balances(ctx, actorOf(ctx), usage.BalanceQuery{From: from, To: to,
+		By:   readGroups(p.By),
 		Team: valueOr(p.Team, ""), Project: valueOr(p.Project, ""),
 		Person: valueOr(p.Person, ""), Environment: valueOr(p.Environment, "")})
 	if err != nil {
@@ -40,13 +35,27 @@ func (s *server) GetUsage(
 		out.By = append(out.By, string(group))
 	}
 	for _, row := range b.Rows {
-		item := UsageBalance{Key: row.Key, Amounts: toUsageAmounts(row.Amounts)}
-		if b.Prices.Currency != "" {
-			item.Cost = &row.Cost
-		}
-		out.Items = append(out.Items, item)
+		out.Items = append(out.Items, toUsageBalance(b, row))
 	}
 	return out, nil
+}
+
+func toUsageBalance(b usage.Balances, row controlplane.UsageBalance) UsageBalance {
+	item := UsageBalance{Key: row.Key, Amounts: toUsageAmounts(row.Amounts)}
+	if b.Prices.Currency != "" {
+		item.Cost = &row.Cost
+	}
+	return item
+}
+
+// readGroups reads the names that usage is summed up by.
+func readGroups(names *string) (by []controlplane.UsageGroup) {
+	for name := range strings.SplitSeq(valueOr(names, ""), ",") {
+		if name != "" {
+			by = append(by, controlplane.UsageGroup(name))
+		}
+	}
+	return by
 }
 
 // readDays reads two days, of which each may be missing.
@@ -86,7 +95,16 @@ func (s *server) ExportUsage(
 	if err != nil {
 		return nil, err
 	}
-	asLines := valueOr(p.Format, ExportUsageParamsFormatCsv) == ExportUsageParamsFormatJsonl
+	format := valueOr(p.Format, ExportUsageParamsFormatCsv)
+	if p.By != nil || format == ExportUsageParamsFormatPrometheus {
+		b, err := s.Usage.Balances(ctx, actor, usage.BalanceQuery{From: from, To: to,
+			By: readGroups(p.By)})
+		if err != nil {
+			return nil, err
+		}
+		return exportBalances(b, format)
+	}
+	asLines := format == ExportUsageParamsFormatJsonl
 	pages := &exportPages[controlplane.LedgerRow]{write: writeJSONLines(toUsageRow),
 		idOf: func(r controlplane.LedgerRow) int64 { return r.ID }}
 	if !asLines {
@@ -101,15 +119,16 @@ func (s *server) ExportUsage(
 	if err := pages.fetchPage(); err != nil {
 		return nil, err
 	}
-	headers := func(name string) ExportUsage200ResponseHeaders {
-		return ExportUsage200ResponseHeaders{
-			ContentDisposition: ptrOrNil(`attachment; filename="nullops-usage.` + name + `"`)}
-	}
 	if asLines {
 		return ExportUsage200ApplicationxNdjsonResponse{Body: pages,
-			Headers: headers("jsonl")}, nil
+			Headers: usageFileHeaders("jsonl")}, nil
 	}
-	return ExportUsage200TextcsvResponse{Body: pages, Headers: headers("csv")}, nil
+	return ExportUsage200TextcsvResponse{Body: pages, Headers: usageFileHeaders("csv")}, nil
+}
+
+func usageFileHeaders(ending string) ExportUsage200ResponseHeaders {
+	return ExportUsage200ResponseHeaders{
+		ContentDisposition: ptrOrNil(`attachment; filename="nullops-usage.` + ending + `"`)}
 }
 
 const ledgerColumns = "id,kind,deployment_id,deployment,project,environment,node,team,person," +
@@ -127,7 +146,7 @@ func writeLedgerCSV(to *bytes.Buffer, all []controlplane.LedgerRow) error {
 		row = append(row, formatInstant(r.From), formatInstant(r.Until))
 		for _, amount := range []float64{a.CpuSeconds, a.MemoryByteSeconds, a.GpuSeconds,
 			a.VolumeByteSeconds, a.TrafficBytes} {
-			row = append(row, strconv.FormatFloat(amount, 'f', -1, 64))
+			row = append(row, formatAmount(amount))
 		}
 		corrects := ""
 		if r.Corrects != 0 {

@@ -27,6 +27,8 @@ type fakeAgents struct {
 	mu     sync.Mutex
 	files  []controlplane.DiagnosisFile
 	levels []controlplane.LogLevel
+	// asked is called while an agent sets a level; nil is nothing.
+	asked func() error
 }
 
 func (a *fakeAgents) Diagnose(
@@ -46,6 +48,9 @@ func (a *fakeAgents) SetLogLevel(
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.levels = append(a.levels, l)
+	if a.asked != nil {
+		return a.asked()
+	}
 	return nil
 }
 
@@ -247,6 +252,21 @@ func TestLogLevels(t *testing.T) {
 	if len(w.agents.levels) != 1 || w.agents.levels[0].Component != "docker" {
 		t.Errorf("the agent was told %v", w.agents.levels)
 	}
+	// An agent that does not answer holds no transaction open, and nothing is stored of it.
+	w.agents.asked = func() error {
+		if open := pgtest.QueryValue[int64](t, w.database, `SELECT count(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND state LIKE 'idle in transaction%'`); open > 0 {
+			t.Errorf("%d transactions wait for an agent", open)
+		}
+		return controlplane.NewInvalidError("node", "node_offline", "it does not answer", "Wait.")
+	}
+	for _, a := range []answer{w.call("DELETE", path+"docker?node=node-1", root, nil),
+		w.call("PUT", path+"docker", root, object{"level": "warn", "until": soon, "node": "node-1"})} {
+		if a.field("code") != "node_offline" {
+			t.Errorf("an agent that does not answer: %d %s", a.status, a.body)
+		}
+	}
+	w.agents.asked = nil
 	w.logs.Logger().With("component", "fleet").Debug("fleet says more")
 	w.logs.Logger().With("component", "jobs").Debug("jobs say more")
 	if said := w.log.String(); !strings.Contains(said, "fleet says more") ||
@@ -255,7 +275,8 @@ func TestLogLevels(t *testing.T) {
 	}
 	var all api.LogLevelList
 	w.expect(http.StatusOK, "GET", "/log-levels", root, nil, &all)
-	if len(all.Items) != 2 || all.Items[0].SetBy != "root" || len(all.Components) < 10 {
+	if len(all.Items) != 2 || strings.Contains(fmt.Sprint(all.Items), "warn") ||
+		all.Items[0].SetBy != "root" || len(all.Components) < 10 {
 		t.Errorf("listed %+v", all)
 	}
 	w.expect(http.StatusNoContent, "DELETE", "/log-levels/fleet", root, nil, nil)

@@ -1646,8 +1646,9 @@ func (e ListServiceTagsParamsOrder) Valid() bool {
 
 // Defines values for ExportUsageParamsFormat.
 const (
-	ExportUsageParamsFormatCsv   ExportUsageParamsFormat = "csv"
-	ExportUsageParamsFormatJsonl ExportUsageParamsFormat = "jsonl"
+	ExportUsageParamsFormatCsv        ExportUsageParamsFormat = "csv"
+	ExportUsageParamsFormatJsonl      ExportUsageParamsFormat = "jsonl"
+	ExportUsageParamsFormatPrometheus ExportUsageParamsFormat = "prometheus"
 )
 
 // Valid indicates whether the value is a known member of the ExportUsageParamsFormat enum.
@@ -1656,6 +1657,8 @@ func (e ExportUsageParamsFormat) Valid() bool {
 	case ExportUsageParamsFormatCsv:
 		return true
 	case ExportUsageParamsFormatJsonl:
+		return true
+	case ExportUsageParamsFormatPrometheus:
 		return true
 	default:
 		return false
@@ -6325,6 +6328,9 @@ type ListIdleDeploymentsParams struct {
 type ExportUsageParams struct {
 	Format *ExportUsageParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
+	// By What it is summed up by: team, project, person, environment, node, deployment or day, or several with commas between them.
+	By *string `form:"by,omitempty" json:"by,omitempty"`
+
 	// From The first day; that of the month unless given.
 	From *UsageFrom `form:"from,omitempty" json:"from,omitempty"`
 
@@ -8895,9 +8901,14 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
 	ListIdleDeployments(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// ExportUsage The rows of the usage ledger as a file
+	// ExportUsage The usage ledger as a file: its rows, or what they come to
 	//
-	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	// Without `by`: the rows as CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or
+	// a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC)
+	// at the latest.
+	//
+	// With `by`: balances, as `GET /usage` sums them up, with what runs on until now. Prometheus' text format is always that,
+	// by team unless you say otherwise; a scrape needs a token.
 	//
 	// Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
 	ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -14138,9 +14149,14 @@ func (c *Client) ListIdleDeployments(ctx context.Context, params *ListIdleDeploy
 	return c.Client.Do(req)
 }
 
-// ExportUsage The rows of the usage ledger as a file
+// ExportUsage The usage ledger as a file: its rows, or what they come to
 //
-// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+// Without `by`: the rows as CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or
+// a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC)
+// at the latest.
+//
+// With `by`: balances, as `GET /usage` sums them up, with what runs on until now. Prometheus' text format is always that,
+// by team unless you say otherwise; a scrape needs a token.
 //
 // Corresponds with GET /api/v1/usage/ledger (the `ExportUsage` operationId).
 func (c *Client) ExportUsage(ctx context.Context, params *ExportUsageParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -24709,6 +24725,18 @@ func NewExportUsageRequest(server string, params *ExportUsageParams) (*http.Requ
 
 		}
 
+		if params.By != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "by", *params.By, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.From != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -28216,9 +28244,14 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/usage/idle (the `ListIdleDeployments` operationId).
 	ListIdleDeploymentsWithResponse(ctx context.Context, params *ListIdleDeploymentsParams, reqEditors ...RequestEditorFn) (*ListIdleDeploymentsResponse, error)
 
-	// ExportUsageWithResponse The rows of the usage ledger as a file
+	// ExportUsageWithResponse The usage ledger as a file: its rows, or what they come to
 	//
-	// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+	// Without `by`: the rows as CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or
+	// a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC)
+	// at the latest.
+	//
+	// With `by`: balances, as `GET /usage` sums them up, with what runs on until now. Prometheus' text format is always that,
+	// by team unless you say otherwise; a scrape needs a token.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -45658,9 +45691,14 @@ func (c *ClientWithResponses) ListIdleDeploymentsWithResponse(ctx context.Contex
 	return ParseListIdleDeploymentsResponse(rsp)
 }
 
-// ExportUsageWithResponse The rows of the usage ledger as a file
+// ExportUsageWithResponse The usage ledger as a file: its rows, or what they come to
 //
-// CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+// Without `by`: the rows as CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or
+// a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC)
+// at the latest.
+//
+// With `by`: balances, as `GET /usage` sums them up, with what runs on until now. Prometheus' text format is always that,
+// by team unless you say otherwise; a scrape needs a token.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -32,25 +32,25 @@ func (d *Diagnosis) ListLevels(
 }
 
 // SetLevel has a component log at another level until a time: this process at once, the others
-// when they next tell that they are alive, and an agent before this returns.
+// when they next tell that they are alive, and an agent before this returns. No transaction is
+// open while an agent is asked: a node that does not answer holds nobody up.
 func (d *Diagnosis) SetLevel(
 	ctx context.Context, actor access.Actor, l controlplane.LogLevel,
 ) (controlplane.LogLevel, error) {
+	const action = "set log level"
 	l.SetBy, l.SetAt = actor.Name(), time.Now()
-	err := audit.ChangeAsAdmin(ctx, d.Store, actor, "set log level", describeLevel(l),
-		func(tx *postgres.Tx) error {
-			now, err := tx.DatabaseTime(ctx)
-			if err != nil {
-				return err
-			}
-			if err := d.checkLevel(now, l); err != nil {
-				return err
-			}
-			if err := d.tellAgent(ctx, tx, l); err != nil {
-				return err
-			}
-			return tx.Diagnosis().PutLevel(ctx, l)
-		})
+	err := d.prepare(ctx, actor, action, l, func(tx *postgres.Tx) error {
+		now, err := tx.DatabaseTime(ctx)
+		if err != nil {
+			return err
+		}
+		return d.checkLevel(now, l)
+	})
+	if err != nil {
+		return l, err
+	}
+	err = audit.ChangeAsAdmin(ctx, d.Store, actor, action, describeLevel(l),
+		func(tx *postgres.Tx) error { return tx.Diagnosis().PutLevel(ctx, l) })
 	if err != nil {
 		return l, err
 	}
@@ -61,22 +61,54 @@ func (d *Diagnosis) SetLevel(
 func (d *Diagnosis) EndLevel(
 	ctx context.Context, actor access.Actor, node, component string,
 ) error {
+	const action = "end log level"
 	l := controlplane.LogLevel{Node: node, Component: component}
-	err := audit.ChangeAsAdmin(ctx, d.Store, actor, "end log level", describeLevel(l),
+	missing := controlplane.NewNotFoundError("log level", component)
+	err := d.prepare(ctx, actor, action, l, func(tx *postgres.Tx) error {
+		all, err := tx.Diagnosis().ListLevels(ctx)
+		if err == nil && !slices.ContainsFunc(all, func(one controlplane.LogLevel) bool {
+			return one.Node == node && one.Component == component
+		}) {
+			err = missing
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = audit.ChangeAsAdmin(ctx, d.Store, actor, action, describeLevel(l),
 		func(tx *postgres.Tx) error {
 			ended, err := tx.Diagnosis().DeleteLevel(ctx, node, component)
-			if err != nil {
-				return err
+			if err == nil && !ended {
+				err = missing
 			}
-			if !ended {
-				return controlplane.NewNotFoundError("log level", component)
-			}
-			return d.tellAgent(ctx, tx, l)
+			return err
 		})
 	if err != nil {
 		return err
 	}
 	return d.Follow(ctx)
+}
+
+// prepare does what comes before a level is stored: it checks the actor and the change, and sets
+// the level on the node that it names, if it names one. A refusal is in the audit.
+func (d *Diagnosis) prepare(ctx context.Context, actor access.Actor, action string,
+	l controlplane.LogLevel, check func(*postgres.Tx) error) error {
+	if err := audit.RequireAdmin(ctx, d.Store, actor, action, describeLevel(l)); err != nil {
+		return err
+	}
+	var node controlplane.Node
+	err := d.Store.Read(ctx, func(tx *postgres.Tx) error {
+		err := check(tx)
+		if err == nil && l.Node != "" {
+			node, err = tx.Nodes().ByName(ctx, l.Node)
+		}
+		return err
+	})
+	if err == nil && l.Node != "" {
+		err = d.Agents.SetLogLevel(ctx, node.ID, l)
+	}
+	return audit.RecordRefusal(ctx, d.Store, actor, action, describeLevel(l), err)
 }
 
 func describeLevel(l controlplane.LogLevel) string {
@@ -110,18 +142,4 @@ func (d *Diagnosis) checkLevel(now time.Time, l controlplane.LogLevel) error {
 			"Give the time at which it ends. You can set it again then.")
 	}
 	return nil
-}
-
-// tellAgent sets the level on the node that it names, if it names one.
-func (d *Diagnosis) tellAgent(
-	ctx context.Context, tx *postgres.Tx, l controlplane.LogLevel,
-) error {
-	if l.Node == "" {
-		return nil
-	}
-	node, err := tx.Nodes().ByName(ctx, l.Node)
-	if err != nil {
-		return err
-	}
-	return d.Agents.SetLogLevel(ctx, node.ID, l)
 }

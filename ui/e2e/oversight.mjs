@@ -1,5 +1,7 @@
 // What teams held and what it cost, what was meant for them, and what needs attention now.
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { gunzipSync } from "node:zlib";
 import {
   accessible,
   api,
@@ -60,6 +62,15 @@ async function usage(page) {
       return all.shop && all;
     });
     same(Object.keys(rows).length, (await held()).length, "rows of projects");
+    const sums = await download(page, page.getByRole("button", { name: "Export as CSV" }));
+    const [head, ...lines] = readFileSync(await sums.path(), "utf8")
+      .trim()
+      .split("\n");
+    check(head.startsWith("project,cpu_seconds,"), `the file begins with ${head}`);
+    check(
+      lines.some((line) => line.startsWith("shop,")),
+      `the shop is not in ${lines}`,
+    );
     check(/\d%/.test(rows.shop.join(" ")), `no share of the shop: ${rows.shop}`);
     check(/\d\.\d\d EUR/.test(rows.shop.join(" ")), `no cost of the shop: ${rows.shop}`);
     await page.getByText(/^In all .* CPU hours .* EUR\.$/).waitFor();
@@ -80,6 +91,26 @@ async function usage(page) {
     await send(page, "DELETE", "/usage/budgets/story");
     await send(page, "PUT", "/usage/prices", { currency: "" });
   }
+}
+
+/** What a button has the browser save. */
+async function download(page, button) {
+  const arrives = page.waitForEvent("download");
+  await button.click();
+  return arrives;
+}
+
+/** All that the processes know of themselves, in one file; what is secret is hidden in it. */
+async function support(page) {
+  await page.goto("/settings/about");
+  const archive = await download(page, page.getByRole("button", { name: "Write an archive" }));
+  check(/^nullops-support-[\d-]+\.tar\.gz$/.test(archive.suggestedFilename()), "the file's name");
+  const files = gunzipSync(readFileSync(await archive.path())).toString("latin1");
+  for (const part of ["README.txt", "versions.json", "goroutine profile", "nullops_api_request"])
+    check(files.includes(part), `${part} is not in the archive`);
+  await page.getByText(/^The archive is saved/).waitFor();
+  await accessible(page, "an archive for support");
+  await picture(page, "support");
 }
 
 /** A webhook is tried from its sheet: what the other end answered is said, good or bad. */
@@ -199,7 +230,7 @@ async function alerts(page, { id, name }) {
 
 export const stories = [
   [
-    "an admin oversees: usage and cost by team, budgets, alerts, a webhook tried, what a change was before",
+    "an admin oversees: usage and cost by team, budgets, alerts, a webhook tried, what a change was before, an archive for support",
     async ({ page }) => {
       await signIn(page);
       const made = await create(page, freshName("held"));
@@ -208,6 +239,7 @@ export const stories = [
         await audit(page);
         await alerts(page, made);
         await usage(page);
+        await support(page);
       } finally {
         await cleanUp(page, made.id);
       }

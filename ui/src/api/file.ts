@@ -11,7 +11,8 @@ export async function downloadFile(address: string, name: string): Promise<void>
   save(await response.blob(), name);
 }
 
-function save(file: Blob, name: string) {
+/** Hands a file to the browser to save. */
+export function save(file: Blob, name: string) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = name;

@@ -3092,8 +3092,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The rows of the usage ledger as a file
-         * @description CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC) at the latest.
+         * The usage ledger as a file: its rows, or what they come to
+         * @description Without `by`: the rows as CSV, or one JSON object a line, oldest first, streamed. A row is one interval within one day, or
+         *     a correction that names the row it is about. Intervals that have not ended are not in it; they are cut at midnight (UTC)
+         *     at the latest.
+         *
+         *     With `by`: balances, as `GET /usage` sums them up, with what runs on until now. Prometheus' text format is always that,
+         *     by team unless you say otherwise; a scrape needs a token.
          */
         get: operations["exportUsage"];
         put?: never;
@@ -12402,7 +12407,12 @@ export interface operations {
     exportUsage: {
         parameters: {
             query?: {
-                format?: "csv" | "jsonl";
+                format?: "csv" | "jsonl" | "prometheus";
+                /**
+                 * @description What it is summed up by: team, project, person, environment, node, deployment or day, or several with commas between them.
+                 * @example team,day
+                 */
+                by?: string;
                 /**
                  * @description The first day; that of the month unless given.
                  * @example 2026-11-01
@@ -12430,6 +12440,7 @@ export interface operations {
                 content: {
                     "text/csv": string;
                     "application/x-ndjson": string;
+                    "text/plain": string;
                 };
             };
             default: components["responses"]["Problem"];

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
@@ -79,6 +80,10 @@ func newClient() (*client, error) {
 	return dialAPI(l)
 }
 
+// traceparent is what the variable TRACEPARENT holds where a pipeline is traced: what a command
+// asks for is part of that trace then.
+var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+
 func dialAPI(l login) (*client, error) {
 	through := l.httpClient()
 	api, err := apiclient.NewClientWithResponses(strings.TrimRight(l.URL, "/"),
@@ -86,6 +91,9 @@ func dialAPI(l login) (*client, error) {
 		apiclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
 			if l.Token != "" {
 				r.Header.Set("Authorization", "Bearer "+l.Token)
+			}
+			if parent := os.Getenv("TRACEPARENT"); traceparent.MatchString(parent) {
+				r.Header.Set("Traceparent", parent)
 			}
 			return nil
 		}))

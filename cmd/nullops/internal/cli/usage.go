@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,12 +41,7 @@ func usageCommand() *cobra.Command {
 		if p.From, p.To, err = days.read(); err != nil {
 			return err
 		}
-		for i := range by {
-			if by[i] == "env" {
-				by[i] = "environment"
-			}
-		}
-		groups := strings.Join(by, ",")
+		groups := joinGroups(by)
 		p.By, p.Team, p.Project = &groups, nilIfZero(team), nilIfZero(project)
 		p.Person, p.Environment = nilIfZero(person), nilIfZero(env)
 		api, err := newClient()
@@ -66,6 +62,17 @@ func usageCommand() *cobra.Command {
 }
 
 // usageDays are the days that the usage commands share.
+// joinGroups names what usage is summed up by as the API does.
+func joinGroups(by []string) string {
+	all := slices.Clone(by)
+	for i := range all {
+		if all[i] == "env" {
+			all[i] = "environment"
+		}
+	}
+	return strings.Join(all, ",")
+}
+
 type usageDays struct{ from, to string }
 
 func (d *usageDays) add(c *cobra.Command) {
@@ -135,13 +142,16 @@ func formatCost(cost *float64, currency *string) string {
 func usageExport() *cobra.Command {
 	var days usageDays
 	var format string
+	var by []string
 	c := &cobra.Command{Use: "export", Args: exit.ExactArgs(0),
-		Short: "Write the rows of the usage ledger to standard output"}
+		Short: "Write the rows of the usage ledger, or what they come to, to standard output"}
 	days.add(c)
-	c.Flags().StringVar(&format, "format", "csv", "csv or jsonl")
+	c.Flags().StringVar(&format, "format", "csv", "csv, jsonl or prometheus")
+	c.Flags().StringSliceVar(&by, "by", nil, "write what the rows come to, summed up by these: "+
+		"team, project, person, env, node, deployment, day")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if format != "csv" && format != "jsonl" {
-			return exit.AsUsageError(fmt.Errorf("--format %s: choose csv or jsonl", format))
+		if !slices.Contains([]string{"csv", "jsonl", "prometheus"}, format) {
+			return exit.AsUsageError(fmt.Errorf("--format %s: choose csv, jsonl or prometheus", format))
 		}
 		from, to, err := days.read()
 		if err != nil {
@@ -152,7 +162,8 @@ func usageExport() *cobra.Command {
 			return err
 		}
 		return exportUsage(c.Context(), api, c.OutOrStdout(), &apiclient.ExportUsageParams{
-			From: from, To: to, Format: nilIfZero(apiclient.ExportUsageParamsFormat(format))})
+			From: from, To: to, Format: nilIfZero(apiclient.ExportUsageParamsFormat(format)),
+			By: nilIfZero(joinGroups(by))})
 	}
 	return c
 }

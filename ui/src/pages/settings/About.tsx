@@ -5,6 +5,7 @@ import { CopyButton } from "@/components/Copy";
 import { ErrorState, Skeletons } from "@/components/States";
 import { settingsTexts } from "@/pages/settings/settingsTexts";
 import { texts } from "@/texts";
+import { Support } from "./Support";
 
 const t = settingsTexts.about;
 
@@ -33,6 +34,7 @@ export function About() {
           </dd>
         </dl>
       ) : null}
+      {person.role === "admin" ? <Support /> : null}
     </>
   );
 }

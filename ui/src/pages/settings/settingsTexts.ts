@@ -95,6 +95,14 @@ export const settingsTexts = {
     unread: "The version could not be read.",
     build: "Build",
   },
+  support: {
+    title: "An archive for support",
+    what: "Versions, settings, checks, alerts, and of each process the last lines of its log, its metrics and goroutines. Secrets are searched for in it and hidden before you get it. Look through it all the same before you send it to somebody.",
+    write: "Write an archive",
+    writing: "Writing the archive…",
+    written: "The archive is saved. README.txt in it says what was hidden.",
+    unwritten: "The archive could not be written.",
+  },
   certificates: {
     title: "Certificates",
     what: "The certificates that the ingress uses for HTTPS. The one that matches a host best is used; without one, the internal authority signs if there is one.",

@@ -1,12 +1,21 @@
-import { type UseQueryResult, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import {
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useSuspenseQuery,
+} from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import type { Schemas } from "@/api/client";
+import { downloadFile } from "@/api/file";
 import { me } from "@/api/queries/common";
 import { usageBy } from "@/api/queries/ledger";
+import { Button } from "@/components/Button";
 import { CommandLine } from "@/components/CommandLine";
 import { formatBytes } from "@/components/quantity";
 import { Select } from "@/components/Select";
+import { describeError } from "@/components/States";
+import { useToast } from "@/components/Toast";
 import { Listing } from "@/lists/Listing";
 import type { Column } from "@/lists/listProps";
 import { usageTexts as t } from "@/pages/usage/usageTexts";
@@ -48,6 +57,7 @@ export function Usage() {
         <>
           <Choice label={t.when} value={period} options={periods} choose={setPeriod} />
           <Choice label={t.by} value={by} options={groups} choose={(one) => setBy(one as Group)} />
+          <Export by={by} days={periodOf(period)} />
         </>
       }
       above={<Sums items={items ?? []} currency={currency} />}
@@ -83,6 +93,24 @@ function Choice({ label, value, options, choose }: ChoiceProps) {
       placeholder={label}
       onChange={choose}
     />
+  );
+}
+
+/** What is shown, as a file. */
+function Export({ by, days }: { by: Group; days: { from?: string; to?: string } }) {
+  const say = useToast();
+  const file = useMutation({
+    mutationFn: () =>
+      downloadFile(
+        `/api/v1/usage/ledger?${new URLSearchParams({ by, ...days })}`,
+        `nullops-usage-by-${by}.csv`,
+      ),
+    onError: (error) => say("failed", `${t.unexported} ${describeError(error).message}`),
+  });
+  return (
+    <Button small busy={file.isPending ? t.exporting : undefined} onClick={() => file.mutate()}>
+      {t.export}
+    </Button>
   );
 }
 
