@@ -6,7 +6,7 @@ import { runs } from "@/api/queries/deployments";
 import { deploymentMetrics } from "@/api/queries/usage";
 import type { Mark } from "@/components/Chart";
 import { Curves, type Figure } from "@/components/Curves";
-import { formatBytes, formatNumber } from "@/components/quantity";
+import { cpuFigure, diskFigure, memoryFigure, networkFigure } from "@/components/figures";
 import { EmptyState, Skeletons } from "@/components/States";
 import { StatusMark, stateWord } from "@/components/Status";
 import { reachTexts } from "@/pages/deployment/reachTexts";
@@ -17,40 +17,13 @@ import { useSearchChange } from "./useSearchChange";
 const t = reachTexts.metrics;
 const spans: Record<number, string> = t.spans;
 
-const rate = (value: number) => t.perSecond(formatBytes(value));
-
 /** The figures of a service, with the limits that the deployment's pipeline sets it. */
 function figuresOf({ cpu, memory_mib }: Schemas["Resources"] = {}): Figure[] {
-  const memory = (memory_mib ?? 0) * 1024 * 1024;
   return [
-    {
-      title: t.cpu,
-      lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-      limit: cpu ? { value: cpu, text: t.limit(formatNumber(cpu)) } : undefined,
-      format: formatNumber,
-    },
-    {
-      title: t.memory,
-      lines: [[t.memory, "--color-accent", (point) => point.memory]],
-      limit: memory ? { value: memory, text: t.limit(formatBytes(memory)) } : undefined,
-      format: formatBytes,
-    },
-    {
-      title: t.network,
-      lines: [
-        [t.in, "--color-accent", (point) => point.net_in],
-        [t.out, "--color-st-undoing", (point) => point.net_out],
-      ],
-      format: rate,
-    },
-    {
-      title: t.disk,
-      lines: [
-        [t.read, "--color-accent", (point) => point.disk_read],
-        [t.written, "--color-st-undoing", (point) => point.disk_written],
-      ],
-      format: rate,
-    },
+    cpuFigure({ value: cpu, say: t.limit }),
+    memoryFigure({ value: (memory_mib ?? 0) * 1024 * 1024, say: t.limit }),
+    networkFigure,
+    diskFigure,
   ];
 }
 

@@ -2,13 +2,9 @@ import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeMetrics } from "@/api/queries/usage";
-import type { Figure } from "@/components/Curves";
-import { formatBytes, formatNumber } from "@/components/quantity";
 import { ErrorState, Skeletons } from "@/components/States";
-import { nodeTexts } from "@/nodeTexts";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
-import { Curves, rate, SPANS, Spans } from "../nodes/Curves";
-import { limitOf } from "../nodes/NodeUsage";
+import { Curves, machineFigures, SPANS, Spans } from "../nodes/Curves";
 import { useSpan } from "../nodes/useSpan";
 import { AGAIN } from "./queries";
 import { sumMetrics } from "./sumMetrics";
@@ -59,7 +55,7 @@ function Sum({ nodes, metrics }: SumProps) {
   const all = (of: "cpu" | "memory" | "disk") =>
     nodes.reduce((total, node) => total + (node.inventory?.[of] ?? 0), 0) || undefined;
   const [cpu, memory, disk] = [all("cpu"), all("memory"), all("disk")];
-  const figures = useMemo(() => figuresOf(cpu, memory, disk), [cpu, memory, disk]);
+  const figures = useMemo(() => machineFigures({ cpu, memory, disk }), [cpu, memory, disk]);
   if (!sum) return null;
   return (
     <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
@@ -68,38 +64,4 @@ function Sum({ nodes, metrics }: SumProps) {
       ))}
     </div>
   );
-}
-
-const u = nodeTexts.use;
-
-function figuresOf(cpu?: number, memory?: number, disk?: number): Figure[] {
-  const line = "--color-accent";
-  return [
-    {
-      title: u.cpu,
-      lines: [[u.cpu, line, (at) => at.cpu]],
-      limit: limitOf(cpu, formatNumber),
-      format: formatNumber,
-    },
-    {
-      title: u.memory,
-      lines: [[u.memory, line, (at) => at.memory]],
-      limit: limitOf(memory, formatBytes),
-      format: formatBytes,
-    },
-    {
-      title: u.diskFree,
-      lines: [[u.diskFree, line, (at) => at.disk_free ?? 0]],
-      limit: limitOf(disk, formatBytes),
-      format: formatBytes,
-    },
-    {
-      title: u.network,
-      lines: [
-        [u.in, line, (at) => at.net_in],
-        [u.out, "--color-st-undoing", (at) => at.net_out],
-      ],
-      format: rate,
-    },
-  ];
 }

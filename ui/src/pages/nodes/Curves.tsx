@@ -1,7 +1,7 @@
 import type { MetricPoint, Metrics } from "@/api/queries/usage";
 import type { Mark } from "@/components/Chart";
 import { Curves as Drawn, type Figure } from "@/components/Curves";
-import { formatBytes } from "@/components/quantity";
+import { cpuFigure, diskFreeFigure, memoryFigure, networkFigure } from "@/components/figures";
 import { nodeTexts } from "@/nodeTexts";
 
 const t = nodeTexts.use;
@@ -11,7 +11,17 @@ const HOUR = 3_600_000;
 export const SPANS = { hour: HOUR, half: 12 * HOUR, week: 7 * 24 * HOUR, quarter: 90 * 24 * HOUR };
 export type Span = keyof typeof SPANS;
 
-export const rate = (value: number) => t.perSecond(formatBytes(value));
+type Machine = { cpu?: number; memory?: number; disk?: number };
+
+/** The figures of a machine, or of all together: no curve goes beyond what there is. */
+export function machineFigures({ cpu, memory, disk }: Machine): Figure[] {
+  return [
+    cpuFigure({ value: cpu, say: t.all }),
+    memoryFigure({ value: memory, say: t.all }),
+    diskFreeFigure({ value: disk, say: t.all }),
+    networkFigure,
+  ];
+}
 
 /** Chooses how far back the curves go. */
 export function Spans({ span, set }: { span: Span; set: (span: Span) => void }) {

@@ -3,13 +3,11 @@ import { useMemo } from "react";
 import type { NodeInfo } from "@/api/client";
 import { nodeEvents } from "@/api/queries/catalog";
 import { type Metrics, nodeMetrics } from "@/api/queries/usage";
-import type { Limit, Mark } from "@/components/Chart";
-import type { Figure } from "@/components/Curves";
-import { formatBytes, formatNumber } from "@/components/quantity";
+import type { Mark } from "@/components/Chart";
 import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { nodeTexts } from "@/nodeTexts";
-import { Curves, rate, SPANS, Spans } from "./Curves";
+import { Curves, machineFigures, SPANS, Spans } from "./Curves";
 import { useSpan } from "./useSpan";
 
 const t = nodeTexts.use;
@@ -36,37 +34,7 @@ export function NodeUsage({ node }: { node: NodeInfo }) {
 function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
   const { cpu, memory, disk } = node.inventory ?? {};
   const marks = useMarks(node.name);
-  const figures = useMemo(
-    (): Figure[] => [
-      {
-        title: t.cpu,
-        lines: [[t.cpu, "--color-accent", (point) => point.cpu]],
-        limit: limitOf(cpu, formatNumber),
-        format: formatNumber,
-      },
-      {
-        title: t.memory,
-        lines: [[t.memory, "--color-accent", (point) => point.memory]],
-        limit: limitOf(memory, formatBytes),
-        format: formatBytes,
-      },
-      {
-        title: t.diskFree,
-        lines: [[t.diskFree, "--color-accent", (point) => point.disk_free ?? 0]],
-        limit: limitOf(disk, formatBytes),
-        format: formatBytes,
-      },
-      {
-        title: t.network,
-        lines: [
-          [t.in, "--color-accent", (point) => point.net_in],
-          [t.out, "--color-st-undoing", (point) => point.net_out],
-        ],
-        format: rate,
-      },
-    ],
-    [cpu, memory, disk],
-  );
+  const figures = useMemo(() => machineFigures({ cpu, memory, disk }), [cpu, memory, disk]);
   return (
     <div className="grid grid-cols-1 gap-4 min-[1000px]:grid-cols-2">
       {figures.map((figure) => (
@@ -74,11 +42,6 @@ function Charts({ node, metrics }: { node: NodeInfo; metrics: Metrics }) {
       ))}
     </div>
   );
-}
-
-/** What a machine has: no curve goes beyond it. */
-export function limitOf(all: number | undefined, format: (value: number) => string) {
-  return all ? ({ value: all, text: t.all(format(all)) } satisfies Limit) : undefined;
 }
 
 const words: Record<string, string> = nodeTexts.kinds;
