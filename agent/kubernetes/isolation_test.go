@@ -64,7 +64,8 @@ func serveMetadata(t *testing.T) (address string) {
 		return exec.Command("ip", "-n", space, "address", verb, "169.254.169.254/32", "dev",
 			"lo").Run()
 	}
-	if err := ip("add"); err != nil {
+	// One that was killed may have left it.
+	if err := ip("replace"); err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "sidecar")

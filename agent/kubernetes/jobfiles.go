@@ -169,16 +169,26 @@ func chooseFiles(
 	return chosen, nil
 }
 
+// signalTime is how long a command may take to begin in a container, on a busy machine.
+const signalTime = 15 * time.Second
+
 // stopMain asks a job's process to end and waits for that, so that what it left is kept. It reports
-// whether it has ended within its time.
+// whether it has ended within its time, which begins when it is asked.
 func (sv *services) stopMain(ctx context.Context, pod *corev1.Pod) bool {
-	limited, cancel := context.WithTimeout(ctx, graceOf(pod)+statePause)
+	grace := graceOf(pod)
+	limited, cancel := context.WithTimeout(ctx, signalTime+grace)
 	defer cancel()
-	_, _, err := sv.runInPod(limited, pod.Namespace, pod.Name, mainContainer,
-		[]string{helperTarget, "stop-signal", "TERM"}, nil)
-	if err != nil && limited.Err() != nil {
+	_, code, err := sv.runInPod(limited, pod.Namespace, pod.Name, mainContainer,
+		[]string{helperTarget, "stop-signal", "TERM", grace.String()}, nil)
+	if code == sidecar.ExitStays || limited.Err() != nil {
 		return false
 	}
+	patience := stopMargin // it has ended, and its machine says so in its own time
+	if err != nil {
+		patience = grace
+	}
+	limited, cancel = context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		now, err := sv.getPod(ctx, pod.Namespace, pod.Name)
 		if err == nil && (now == nil || hasMainEnded(now)) {

@@ -241,7 +241,7 @@ func (l *lostWork) mustEnd(killed time.Time) {
 	if err := <-l.ran; !errors.Is(err, agent.ErrUnavailable) {
 		l.t.Errorf("the plugin on the lost machine: %v", err)
 	}
-	if lasted := time.Since(killed); lasted > 2*time.Minute {
+	if lasted := time.Since(killed); lasted > 3*time.Minute {
 		l.t.Errorf("that the plugin is lost was known after %s", lasted)
 	}
 	_, err := l.Probe(l.t.Context(), l.job)

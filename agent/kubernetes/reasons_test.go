@@ -145,20 +145,16 @@ func TestRemoveDeployment_NamesWhatKeepsANamespace(t *testing.T) {
 	if _, err := remove(); err == nil {
 		t.Fatal("it is said to be removed")
 	}
-	a.await("the cluster says what keeps it", func() bool {
-		_, text := a.request(http.MethodGet, space, "")
-		return strings.Contains(text, "nullops.test/keeps")
-	})
-	left, err := remove()
-	for _, want := range []string{"is stuck", "nullops.test/keeps"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("removing does not say %q: %v", want, err)
+	// The cluster says it some time later, and a busy one may need more than this time to be asked.
+	a.await("removing says that it is stuck, and what keeps it", func() bool {
+		left, err := remove()
+		if err == nil {
+			t.Fatal("it is said to be removed")
 		}
-	}
-	if len(left) == 0 {
-		t.Error("nothing is said to be left")
-	}
-	err = r.Prepare(t.Context(), deployment)
+		return len(left) > 0 && strings.Contains(err.Error(), "is stuck") &&
+			strings.Contains(err.Error(), "nullops.test/keeps")
+	})
+	err := r.Prepare(t.Context(), deployment)
 	if err == nil || !strings.Contains(err.Error(), "is still being removed") ||
 		!strings.Contains(err.Error(), "nullops.test/keeps") {
 		t.Errorf("preparing says %v", err)

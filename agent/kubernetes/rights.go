@@ -45,6 +45,8 @@ func (c Config) neededRights() (all []right) {
 		{"apps", "statefulsets", "", "get list create update patch delete"},
 		{"storage.k8s.io", "storageclasses", "", "list"},
 		{"networking.k8s.io", "networkpolicies", "", "get list create update delete"},
+		{"metrics.k8s.io", "nodes", "", "list"},
+		{"metrics.k8s.io", "pods", "", "list"},
 	} {
 		for verb := range strings.FieldsSeq(one.verbs) {
 			all = append(all, right{one.group, one.resource, one.subresource, verb, ""})

@@ -20,7 +20,7 @@ func runPodRole(ctx context.Context, args []string) (is bool, err error) {
 		holdContainer(ctx)
 		return true, nil
 	case "stop-signal":
-		return true, sendStopSignal(ctx, args[1])
+		return true, sendStopSignal(ctx, args[1], args[2:])
 	case "pack":
 		return true, packVolume(args[1], os.Stdout)
 	case "unpack":

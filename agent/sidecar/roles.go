@@ -47,7 +47,7 @@ var errUsage = errors.New("usage: sidecar relay SOCKET | " +
 	"sidecar place FOLDER [DELIVERY] | sidecar accept DELIVERY | sidecar hold pod | " +
 	"sidecar oom-kills pod | sidecar pack FOLDER | sidecar unpack FOLDER | " +
 	"sidecar run-job FOLDER PATTERN -- COMMAND [ARG]… | sidecar run-plugin pod | " +
-	"sidecar volume-bytes FOLDER | sidecar populate JSON | sidecar stop-signal NAME")
+	"sidecar volume-bytes FOLDER | sidecar populate JSON | sidecar stop-signal NAME [WITHIN]")
 
 // Run performs the role named by args (without the program's name) and
 // returns the exit code. The init role does not return when it succeeds.

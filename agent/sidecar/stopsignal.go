@@ -17,11 +17,25 @@ import (
 // Kubernetes ends containers with SIGTERM. A service that wants another signal gets it from the
 // helper, which the machine runs before that and whose end it waits for.
 
-// sendStopSignal sends a signal to the container's first process and waits for its end.
-func sendStopSignal(ctx context.Context, name string) error {
+// ExitStays is the exit code of the stop-signal role when the process did not end in its time.
+const ExitStays = 113
+
+// sendStopSignal sends a signal to the container's first process and waits for its end, within a
+// duration if one is given. It begins with the signal: how long it took to get here is not the
+// process's fault.
+func sendStopSignal(ctx context.Context, name string, within []string) error {
 	signal, err := parseSignal(name)
 	if err != nil {
 		return err
+	}
+	if len(within) > 0 {
+		limit, err := time.ParseDuration(within[0])
+		if err != nil {
+			return err
+		}
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, limit)
+		defer stop()
 	}
 	first, err := firstProcess("/proc", os.Getpid())
 	if err != nil {
@@ -30,7 +44,14 @@ func sendStopSignal(ctx context.Context, name string) error {
 	if err := syscall.Kill(first, signal); err != nil {
 		return fmt.Errorf("signal process %d: %w", first, err)
 	}
-	for ctx.Err() == nil && syscall.Kill(first, 0) == nil {
+	for syscall.Kill(first, 0) == nil {
+		switch {
+		case ctx.Err() == nil:
+		case len(within) == 0:
+			return nil
+		default:
+			return &exitError{code: ExitStays, err: errors.New("the process has not ended")}
+		}
 		time.Sleep(secretsPoll)
 	}
 	return nil

@@ -54,7 +54,7 @@ func TestKubernetesInstallation(t *testing.T) {
 	i.loseAgent(t, n, d)
 	i.upgradeAgent(t, n, d)
 	i.admin.remove(t, d.Id)
-	within(t, soon, "nothing of it is in the cluster", func() string {
+	within(t, waitTime, "nothing of it is in the cluster", func() string {
 		return strings.Join(n.leftOf(t, d.Id), " ")
 	})
 	i.k.runLine(t, w, "helm uninstall nullops-qa-cluster --namespace nullops-qa-cluster --wait")
@@ -305,7 +305,7 @@ func (i *installation) askDoctor(t *testing.T) {
 func (i *installation) openShop(t *testing.T, d apiclient.Deployment) {
 	t.Helper()
 	web := serviceURL(t, d, "web")
-	within(t, soon, "the page shows rows of the database", func() string {
+	within(t, waitTime, "the page shows rows of the database", func() string {
 		a := i.visit(t, web+"/")
 		if a.status != http.StatusOK || !strings.Contains(a.body, "Green tea") {
 			return a.String()

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -83,7 +82,7 @@ func (s clusterTale) checkPods(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("its namespace has %q, wanted %q", names, want)
 	}
-	within(t, soon, "the pods of plugins are gone", func() string {
+	within(t, waitTime, "the pods of plugins are gone", func() string {
 		for _, o := range s.k.findObjects(t, "pods", namespace) {
 			if strings.HasPrefix(o.Metadata.Name, "plugin-") {
 				return o.Metadata.Name
@@ -154,7 +153,7 @@ func (s clusterTale) restart(t *testing.T) {
 	if err := syscall.Kill(s.processOf(t, pod, "web"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	within(t, time.Minute, "it was started again", func() string {
+	within(t, waitTime, "it was started again", func() string {
 		for _, service := range s.p.admin.deployment(t, s.d.Id).Services {
 			if service.Step == "web" && service.Restarts == 0 {
 				return "it has no restarts"
@@ -162,13 +161,13 @@ func (s clusterTale) restart(t *testing.T) {
 		}
 		return ""
 	})
-	s.p.answersWithin(t, time.Minute, web)
+	s.p.answersWithin(t, waitTime, web)
 	if same := s.n.pod(t, s.d.Id, "web"); same.Metadata.UID != pod.Metadata.UID {
 		t.Errorf("after its process was killed it has the pod %s, and had %s", same.Metadata.Name,
 			pod.Metadata.Name)
 	}
 	s.k.kubectl(t, "delete", "pod", pod.Metadata.Name, "--namespace="+pod.Metadata.Namespace)
-	s.p.answersWithin(t, time.Minute, web)
+	s.p.answersWithin(t, waitTime, web)
 	if a := s.p.visit(t, web+"/"); a.status != http.StatusOK ||
 		!strings.Contains(a.body, "Green tea") {
 		t.Errorf("in its new pod it answers %s", a)
@@ -239,7 +238,7 @@ func (s clusterTale) remove(t *testing.T) {
 		t.Errorf("it is %s", d.Status)
 	}
 	// promise: K-05
-	within(t, soon, "nothing of it is in the cluster", func() string {
+	within(t, waitTime, "nothing of it is in the cluster", func() string {
 		return strings.Join(s.n.leftOf(t, s.d.Id), " ")
 	})
 	s.checkGone(t, web)
@@ -264,7 +263,7 @@ func agentOfClusterDies(t *testing.T, w *world) {
 	book.await(t, "dies", "create slow")
 	n.mustBeThere(t, dies.Id, "container", "network")
 	n.agent.kill()
-	n.awaitWithin(t, soon, apiclient.NodeStatusOffline)
+	n.awaitWithin(t, waitTime, apiclient.NodeStatusOffline)
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)
 	d := p.admin.await(t, dies.Id, apiclient.DeploymentStatusFailed)
@@ -276,7 +275,7 @@ func agentOfClusterDies(t *testing.T, w *world) {
 		t.Errorf("failure %+v", d.Failure)
 	}
 	n.nothingLeft(t, dies.Id)
-	p.answersWithin(t, soon, url)
+	p.answersWithin(t, waitTime, url)
 	if now := n.pod(t, stays.Id, "web"); now.Metadata.UID != pod.Metadata.UID {
 		t.Errorf("the service was started anew: its pod is %s, was %s", now.Metadata.Name,
 			pod.Metadata.Name)

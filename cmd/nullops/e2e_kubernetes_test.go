@@ -113,7 +113,7 @@ func (k *cluster) leavesNothing(t *testing.T) {
 	before := k.listEverything(t)
 	t.Cleanup(func() {
 		var left []string
-		for deadline := time.Now().Add(soon); ; time.Sleep(longestPause) {
+		for deadline := time.Now().Add(waitTime); ; time.Sleep(longestPause) {
 			left = slices.DeleteFunc(k.listEverything(t), func(name string) bool {
 				return slices.Contains(before, name)
 			})
@@ -172,7 +172,7 @@ func (k *cluster) addMachine(t *testing.T) (kill func()) {
 	return kill
 }
 
-// waitTime bounds commands that wait for the cluster.
+// waitTime bounds what waits for the cluster, which takes its time on a busy machine.
 const waitTime = 2 * time.Minute
 
 // runLine runs a line as it is printed for people, in a shell at the root of the repository. The
