@@ -63,6 +63,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsUsers(t)
 	p.runsWebhooks(t)
 	p.seesHungService(t, n)
+	p.alertsByCause(t)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
 }
