@@ -20,16 +20,13 @@ import (
 
 // alertsByCause brings about what NullOps alerts of, as it happens to an installation, and ends it:
 // a registry that is gone, a certificate that ends soon, a changed audit log, a disk that takes no
-// backup, a service that fails, a queue without a node, a database that is too large. The
-// deployment called every fails when its page is opened.
+// backup, a service that fails, a database that is too large. The deployment
+// called every fails when its page is opened.
 func (p *product) alertsByCause(t *testing.T) {
 	t.Helper()
 	url := serviceURL(t, p.admin.deployment(t, p.findDeployment(t, "every")), "web")
 	p.admin.put(t, "/registries/closed", object{"host": "127.0.0.1:1", "insecure": true}, nil)
 	p.putEndingCertificate(t, "soon")
-	p.admin.put(t, "/environments/empty", object{"domain": "localhost"}, nil)
-	p.admin.want(t, http.StatusCreated, http.MethodPost, "/deployments", object{"name": "waits",
-		"project": "every", "environment": "empty"}, nil)
 	actor := pgtest.QueryValue[string](t, p.database, "SELECT actor FROM audit WHERE seq = 2")
 	p.changeAudit(t, "eve")
 	if said, code := p.backsUpTo(t, "/dev/full"); code == 0 {
@@ -43,19 +40,16 @@ func (p *product) alertsByCause(t *testing.T) {
 	p.controlPlane.stop(t)
 	p.startControlPlane(t, "NULLOPS_ALERTS_DATABASE=1")
 	causes := []string{"registry.failing", "certificate.expiring", "audit.broken", "backup.failed",
-		"ingress.errors", "queue.slow", "database.size"}
+		"ingress.errors", "database.size"}
 	hurry := func() {
 		pgtest.Exec(t, p.database, `UPDATE alerts SET active_at = now() WHERE active_at > now();
-			UPDATE jobs SET next_at = now() WHERE name = 'verify_audit';
-			UPDATE queue SET queued_at = queued_at - interval '1 hour'
-			WHERE queued_at > now() - interval '1 hour'`)
+			UPDATE jobs SET next_at = now() WHERE name = 'verify_audit'`)
 	}
 	// promise: O-02
 	p.awaitAlerts(t, "their causes are there", hurry, causes, true)
 
 	p.does(t, "delete", "registry", "closed")
 	p.does(t, "certificate", "delete", "soon")
-	p.does(t, "remove", "waits")
 	p.changeAudit(t, actor)
 	if said, code := p.backsUpTo(t, filepath.Join(p.dir, "a.backup")); code != 0 {
 		t.Errorf("the backup fails: %s", said)
@@ -66,7 +60,6 @@ func (p *product) alertsByCause(t *testing.T) {
 	p.startControlPlane(t)
 	// promise: O-02
 	p.awaitAlerts(t, "their causes are gone", hurry, causes, false)
-	p.does(t, "delete", "environment", "empty")
 }
 
 // awaitAlerts waits until alerts of all conditions are active, or none is.

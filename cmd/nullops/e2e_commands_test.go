@@ -54,6 +54,8 @@ func otherCommands(t *testing.T, w *world) {
 	}
 	p.runsBackups(t)
 	p.runsSupport(t, n)
+	p.runsBlocks(t)
+	p.alertsByCause(t)
 	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)
@@ -63,7 +65,6 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsUsers(t)
 	p.runsWebhooks(t)
 	p.seesHungService(t, n)
-	p.alertsByCause(t)
 	p.runsAlerts(t, n)
 	p.runsUsage(t)
 }
