@@ -195,3 +195,8 @@ clean: ## remove what was built; keeps .nullops (data) and the cached tools
 screenshots: build ## take the pictures of docs/screenshots from the real product
 	@tools/run services --only docker,registry -- tools/run demo \
 		node ui/scripts/screenshots.mjs docs/screenshots
+
+.PHONY: film
+film: build ## take the README's moving picture from the real product
+	@tools/run services --only docker,registry -- tools/run demo \
+		node ui/scripts/film.mjs docs/screenshots/film.png

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -377,6 +378,16 @@ func TestContract_DoctorListsWhatProductionNeeds(t *testing.T) {
 	said = runner.run(t, "nullops doctor").out
 	if !strings.Contains(said, "every environment has it") {
 		t.Errorf("with HTTPS it says:\n%s", said)
+	}
+	// A name that can never exist, and one that every machine knows.
+	for domain, part := range map[string]string{"example.invalid": "example.invalid",
+		"localhost": ""} {
+		runner.server.fields = map[string]any{"scheme": "https", "domain": domain, "severity": "ok"}
+		said := runner.run(t, "nullops doctor").out
+		if got := strings.Contains(said, "dns "); got != (part != "") || part != "" &&
+			!regexp.MustCompile(`name.? below \S+\.example\.invalid (resolves|could not)`).MatchString(said) {
+			t.Errorf("of the domain %s it says:\n%s", domain, said)
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ func otherCommands(t *testing.T, w *world) {
 	}
 	p.runsBackups(t)
 	p.runsSupport(t, n)
+	p.runsBlocks(t)
+	p.alertsByCause(t)
 	p.runsCookbook(t)
 	p.runsCatalogue(t)
 	p.runsCertificates(t)

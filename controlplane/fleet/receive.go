@@ -312,10 +312,21 @@ func (s *session) logConnection(ctx context.Context) error {
 	}
 }
 
+// aheadAllowed is how far ahead of ours a node's clock may be. What it dates later happened now: runs
+// that end and lines that were written years from now would stand above all others until then.
+const aheadAllowed = time.Minute
+
+func notAhead(at time.Time) time.Time {
+	if now := time.Now(); at.After(now.Add(aheadAllowed)) {
+		return now
+	}
+	return at
+}
+
 func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	r := lifecycle.Report{Node: node, Seq: e.Seq,
 		Deployment: controlplane.DeploymentID(e.Deployment), Generation: e.Generation,
-		Run: controlplane.RunID(e.Run), At: e.At, Code: e.Code, Message: e.Message, Left: e.Left,
+		Run: controlplane.RunID(e.Run), At: notAhead(e.At), Code: e.Code, Message: e.Message, Left: e.Left,
 		Deadline: e.Deadline}
 	if e.Step == "" {
 		r.Status = controlplane.DeploymentStatus(e.Phase)
@@ -374,7 +385,7 @@ func logLines(all []wire.LogLine) ([]controlplane.LogLine, []controlplane.Deploy
 	for i, l := range all {
 		of[i] = controlplane.DeploymentID(l.Deployment)
 		lines[i] = controlplane.LogLine{Run: controlplane.RunID(l.Run), Step: l.Step,
-			Number: l.Number, At: l.At, Text: l.Text, Dropped: l.Dropped}
+			Number: l.Number, At: notAhead(l.At), Text: l.Text, Dropped: l.Dropped}
 	}
 	return lines, of
 }

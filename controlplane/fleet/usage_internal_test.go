@@ -103,3 +103,19 @@ func TestTold_LeavesOutWhatDidNotChange(t *testing.T) {
 		t.Errorf("after a while: %+v", got)
 	}
 }
+
+// What a node dates ten years ahead happened now, in reports and in logs; what it dates earlier, or
+// a little later, stays as it is.
+func TestNewReport_ClockTenYearsAhead(t *testing.T) {
+	now := time.Now()
+	for given, want := range map[time.Time]time.Time{now.AddDate(10, 0, 0): now,
+		now.Add(-time.Hour): now.Add(-time.Hour), now.Add(time.Second): now.Add(time.Second)} {
+		lines, _ := logLines([]wire.LogLine{{At: given}})
+		for what, got := range map[string]time.Time{"a report": newReport("n",
+			wire.Event{At: given}).At, "a line": lines[0].At} {
+			if got.Sub(want).Abs() > 500*time.Millisecond {
+				t.Errorf("%s of %s is dated %s", what, given, got)
+			}
+		}
+	}
+}

@@ -241,8 +241,20 @@ func TestBudgets_NoticesAndRemovals(t *testing.T) {
 	if n, said := check(); n != 0 || said != "budget.removing 100" {
 		t.Errorf("all of it, to be removed: %d removed, notices %q", n, said)
 	}
-	pgtest.Exec(t, r.url, `UPDATE budget_notices SET remove_at = now() WHERE remove_at IS NOT NULL`)
+	notice := pgtest.QueryValue[float64](t, r.url, `SELECT extract(epoch FROM remove_at - now())
+		/ 3600 FROM budget_notices WHERE remove_at IS NOT NULL`)
+	if notice < 23.9 || notice > 24 {
+		t.Errorf("people have %.1f hours' notice", notice)
+	}
+	const aDayLater = `UPDATE budget_notices SET remove_at = now() WHERE remove_at IS NOT NULL`
+	pgtest.Exec(t, r.url, aDayLater)
 	if n, said := check(); n != 1 || said != "" {
 		t.Errorf("a day later: %d removed, notices %q", n, said)
+	}
+	// Whoever raises the amount in time keeps everything.
+	put(controlplane.Budget{Amount: 1e6, Shares: []int{50}, Remove: true})
+	pgtest.Exec(t, r.url, aDayLater)
+	if n, said := check(); n != 0 || said != "" {
+		t.Errorf("with a larger amount: %d removed, notices %q", n, said)
 	}
 }

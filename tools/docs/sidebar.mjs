@@ -7,6 +7,7 @@ export default [
     text: 'Begin',
     items: [
       page('The tutorial', '/tutorial'),
+      page('The demonstration', '/demo'),
       page('For DevOps engineers', '/start/devops'),
       page('For engineers', '/start/engineer'),
       page('For QA', '/start/qa'),
@@ -55,6 +56,7 @@ export default [
     text: 'Reference',
     collapsed: true,
     items: [
+      page('The command line', '/command-line'),
       page('Commands', '/reference/commands'),
       page('What --json prints', '/cli-json'),
       page('Settings', '/reference/settings'),

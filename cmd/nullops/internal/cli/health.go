@@ -39,9 +39,9 @@ func healthCommand(build string) *cobra.Command {
 		Short: "Check the control plane you are signed in to, and its nodes",
 		Long: "Asks the control plane whether it can do its job, and says what to do if it cannot.\n" +
 			"For admins, it also checks the nodes and the audit chain, and says what production\n" +
-			"still needs: a certificate, HTTPS for visitors, mail. What a machine needs to\n" +
-			"be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when something\n" +
-			"critical is found.",
+			"still needs: a certificate, HTTPS and DNS for visitors, mail, backups. What a machine\n" +
+			"needs to be a node, 'nullops agent doctor' says on that machine. The exit code is 1 when\n" +
+			"something critical is found.",
 	}
 	asJSON := output.JSONFlag[health](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"strings"
+	"time"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/controlplane/apiclient"
@@ -53,7 +57,8 @@ func (c *client) examineBackups(ctx context.Context) output.Check {
 		fmt.Sprint(r.JSON200.Schedule.EveryHours)+" hours to "+r.JSON200.Schedule.Target, "")
 }
 
-// examineEnvironments finds environments whose visitors send everything in the clear.
+// examineEnvironments finds environments whose visitors send everything in the clear, and those
+// whose hosts do not resolve.
 func (c *client) examineEnvironments(ctx context.Context) (all []output.Check) {
 	environments, err := everyPage(func(cursor *string) (*string, []apiclient.Environment, error) {
 		r, err := c.ListEnvironmentsWithResponse(ctx, &apiclient.ListEnvironmentsParams{Cursor: cursor})
@@ -74,6 +79,38 @@ func (c *client) examineEnvironments(ctx context.Context) (all []output.Check) {
 	}
 	if len(all) == 0 {
 		all = append(all, newCheck("https", output.SeverityOK, "every environment has it", ""))
+	}
+	return append(all, examineNames(ctx, environments)...)
+}
+
+// resolveWithin bounds the look-up of one name.
+const resolveWithin = 3 * time.Second
+
+// examineNames looks up a host of each environment, as a browser on this machine would.
+func examineNames(ctx context.Context, environments []apiclient.Environment) (all []output.Check) {
+	for _, e := range environments {
+		if e.Domain == "localhost" || strings.HasSuffix(e.Domain, ".localhost") {
+			continue // browsers resolve these by themselves
+		}
+		below := e.Name + "." + e.Domain
+		within, cancel := context.WithTimeout(ctx, resolveWithin)
+		found, err := net.DefaultResolver.LookupHost(within, "nullops-doctor."+below)
+		cancel()
+		id := "dns " + e.Name
+		var unknown *net.DNSError
+		switch {
+		case err == nil:
+			all = append(all, newCheck(id, output.SeverityOK,
+				"names below "+below+" lead to "+strings.Join(found, ", "), ""))
+		case errors.As(err, &unknown) && unknown.IsNotFound:
+			all = append(all, newCheck(id, output.SeverityWarning,
+				"no name below "+below+" resolves on this machine",
+				"Create a DNS record *."+below+" that leads to the ingress."))
+		default:
+			all = append(all, newCheck(id, output.SeverityWarning,
+				"names below "+below+" could not be looked up: "+err.Error(),
+				"Check this machine's name server, then run 'nullops doctor' again."))
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,4 +71,29 @@ func write(t *testing.T, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// What pages show of a configuration file are settings that exist.
+func TestDocs_SettingsExist(t *testing.T) {
+	pages, err := filepath.Glob("../../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?ms)^```yaml\n((?:#[^\n]*\n)*(agent|vault):.*?)^```")
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range block.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if err := readConfig(write(t, "shown.yaml", b[1]), &Settings{}); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if found < 2 {
+		t.Errorf("%d blocks were found: this test looks in the wrong place", found)
+	}
 }
