@@ -2,6 +2,7 @@
 const words: Record<string, string> = {
   address: "address",
   count: "number",
+  created_by: "made by",
   cpu: "CPU in cores",
   device_ids: "ids",
   expose: "open to browsers",
@@ -21,6 +22,7 @@ const words: Record<string, string> = {
   size_mib: "size in MiB",
   start_period_seconds: "seconds that do not count",
   stop_grace_seconds: "seconds to end",
+  status: "state",
   stop_signal: "signal to end",
   tag_mode: "choice of the tag",
   tcp: "TCP",
@@ -50,4 +52,12 @@ export function sayField(path: string): string {
     .map((part) => words[part] ?? part.replaceAll("_", " "))
     .filter(Boolean)
     .join(" ");
+}
+
+/** A field of a deployment: the step that it belongs to, if to one, and what it is called. */
+export function splitField(path: string): { step?: string; field: string } {
+  const [root, step, ...field] = path.split(".");
+  if (root !== "steps" && root !== "versions") return { field: sayField(path) };
+  const below = field.join(".");
+  return { step, field: sayField(below) || below };
 }

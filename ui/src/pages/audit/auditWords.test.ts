@@ -5,7 +5,9 @@ it.each([
   ["put service", "Saved service"],
   ["delete certificate authority", "Deleted certificate authority"],
   ["sign in", "Signed in"],
-  ["frobnicate node", "frobnicate node"],
+  ["close terminal", "Closed terminal"],
+  ["comment on deployment", "Commented on deployment"],
+  ["frobnicate node", "Frobnicate node"],
 ])("says %s as %s", (action, words) => expect(actionWords(action)).toBe(words));
 
 it("names what did something by itself", () => {

@@ -1,12 +1,12 @@
 import { auditTexts as t } from "@/pages/audit/auditTexts";
 
-/** An action in words: "put service" is "Saved service". One that is not known stays as it is. */
+/** An action in words: "put service" is "Saved service". One that is not known begins with a capital letter. */
 export function actionWords(action: string): string {
   const phrase = t.phrases[action];
   if (phrase) return phrase;
   const [verb = "", ...noun] = action.split(" ");
   const said = t.verbs[verb];
-  return said ? [said, ...noun].join(" ") : action;
+  return [said ?? `${verb.charAt(0).toUpperCase()}${verb.slice(1)}`, ...noun].join(" ");
 }
 
 /** Who did it, in words: a task of the control plane itself is named as one. */

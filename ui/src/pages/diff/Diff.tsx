@@ -5,8 +5,10 @@ import type { Schemas } from "@/api/client";
 import { difference } from "@/api/queries/deployments";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
+import { splitField } from "@/components/fieldTexts";
 import { Top, useTitle } from "@/components/Shell";
 import { EmptyState, ErrorState, Skeletons } from "@/components/States";
+import { StatusMark } from "@/components/Status";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { diffTexts } from "@/pages/diff/diffTexts";
 import { DeploymentPicker } from "./DeploymentPicker";
@@ -77,14 +79,14 @@ function Fields({ a, b }: { a: string; b: string }) {
         <tbody>
           {fields.map((field) => (
             <tr key={field.path}>
-              <th scope="row" className="mono">
-                {field.path}
+              <th scope="row">
+                <What path={field.path} />
               </th>
               <td>
-                <Value value={field.left} />
+                <Value path={field.path} value={field.left} />
               </td>
               <td>
-                <Value value={field.right} />
+                <Value path={field.path} value={field.right} />
               </td>
             </tr>
           ))}
@@ -102,8 +104,19 @@ function Name({ of }: { of: Schemas["DeploymentRef"] }) {
   );
 }
 
-function Value({ value }: { value: unknown }) {
+function What({ path }: { path: string }) {
+  const { step, field } = splitField(path);
+  if (!step) return <>{field}</>;
+  return (
+    <>
+      <b>{step}</b> <span className="t2">› {field || t.whole}</span>
+    </>
+  );
+}
+
+function Value({ path, value }: { path: string; value: unknown }) {
   if (value === undefined || value === null) return <span className="t3">{t.absent}</span>;
+  if (path === "status" && typeof value === "string") return <StatusMark state={value} />;
   return (
     <span className="mono whitespace-pre-wrap break-all">
       <BidiSafe text={typeof value === "string" ? value : JSON.stringify(value)} />

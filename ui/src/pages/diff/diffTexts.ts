@@ -19,6 +19,7 @@ export const diffTexts = {
   record: (state: string, when: string) => `${state} ${when}`,
   swap: "Swap",
   field: "Field",
+  whole: "the whole step",
   absent: "not there",
   count: (count: number) => plural(count, "field differs", "fields differ"),
 };

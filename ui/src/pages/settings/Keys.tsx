@@ -57,7 +57,7 @@ function Table({ all }: { all: Key[] }) {
               <td className="wide t2 s">
                 {key.uses
                   .filter((use) => use.values > 0)
-                  .map((use) => `${use.place} ${use.values}`)
+                  .map((use) => `${t.places[use.place] ?? use.place} ${formatCount(use.values)}`)
                   .join(", ")}
               </td>
             </tr>
@@ -103,11 +103,11 @@ function Rotate({ all }: { all: Key[] }) {
       void cache.invalidateQueries({ queryKey: keys.queryKey });
     },
   });
+  if (!old && !rotate.isPending) return <p className="t2">{t.whole}</p>;
   return (
     <div>
       <Button
         act={t.rotate}
-        reason={old || rotate.isPending ? undefined : t.rotateWhy}
         busy={rotate.isPending && (left === undefined ? t.start : t.rotating(left))}
         onClick={() => rotate.mutate()}
       >

@@ -36,7 +36,25 @@ export const settingsTexts = {
       count === 0
         ? "Everything was under the first key already."
         : `${plural(count, "value")} sealed anew.`,
-    rotateWhy: "Every value is under the first key already.",
+    whole: "Every value is under the first key.",
+    places: {
+      acme_accounts: "accounts at authorities",
+      acme_certificates: "ordered certificates",
+      acme_settings: "certificate orders",
+      audit_head: "audit",
+      certificate_authority: "internal authority",
+      certificates: "certificates",
+      deployment_secrets: "generated secrets",
+      identity: "own identity",
+      node_ssh: "SSH credentials",
+      node_tokens: "node tokens",
+      outward_secrets: "webhooks and rules",
+      registries: "registry passwords",
+      run_secrets: "secrets of runs",
+      runs: "runs",
+      second_factors: "second factors",
+      secrets: "secrets",
+    } as Record<string, string>,
     how: "A new local key: put it in front of the others in NULLOPS_MASTER_KEYS (or its file) and restart. A key in Vault: rotate it there. Then seal everything under it here. You can remove the old key when nothing is left under it.",
   },
   backups: {
