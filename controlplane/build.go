@@ -21,6 +21,8 @@ type BuildFacts struct {
 	// ExpiresAt is nil for one that stays until it is removed.
 	ExpiresAt *time.Time
 	Services  []ServiceBuild
+	// Visitors made a request within the last minutes.
+	Visitors []Visitor
 }
 
 // ReviewFacts name what a rule made a deployment for.

@@ -14,6 +14,8 @@ type Environment struct {
 	CleanupAfterHours int
 	// IgnoreVisits makes visits to a deployment's URLs no activity.
 	IgnoreVisits bool
+	// IgnorePresence stores nobody's last request to a deployment's URLs.
+	IgnorePresence bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement Placement
 	// Capacity is how room on its nodes is counted.

@@ -138,8 +138,10 @@ type Review struct {
 	// is of; empty if it has none.
 	HostRecord, HostCommit string
 	// Remark is what people should know of the last update, whatever the state; empty for nothing.
-	Remark   string
-	GiveUpAt time.Time
+	Remark string
+	// WaitsSince is since when a removal waits for those who are there; zero if none waits.
+	WaitsSince time.Time
+	GiveUpAt   time.Time
 	// EventAt is the host's own time of the newest event; zero if unknown.
 	EventAt   time.Time
 	DueAt     time.Time

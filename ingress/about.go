@@ -33,6 +33,8 @@ type About struct {
 	PipelineVersion int            `json:"pipeline_version"`
 	Run             int            `json:"run"`
 	Services        []AboutService `json:"services"`
+	// Visitors made a request within the last minutes. Guests and programs see how many.
+	Visitors []AboutVisitor `json:"visitors,omitempty"`
 	// Page is the deployment in the UI.
 	Page string `json:"page,omitempty"`
 }
@@ -59,6 +61,14 @@ type AboutService struct {
 	Newer string `json:"newer_tag,omitempty"`
 	// Here is set for the service that this host leads to.
 	Here bool `json:"here,omitempty"`
+}
+
+// AboutVisitor is somebody who is at the deployment's addresses, or how many are.
+type AboutVisitor struct {
+	Kind     string    `json:"kind"`
+	Name     string    `json:"name,omitempty"`
+	Visitors int       `json:"visitors"`
+	LastSeen time.Time `json:"last_seen"`
 }
 
 // aboutPage is what people see of it.
@@ -95,6 +105,9 @@ func (p *Proxy) serveAbout(w http.ResponseWriter, r *http.Request, at *requestTa
 	for i := range about.Services {
 		about.Services[i].Here = about.Services[i].Service == at.route.Service
 	}
+	if at.pass == nil || at.pass.Guest || at.pass.Deployment == "" {
+		about.Visitors = countOnly(about.Visitors)
+	}
 	about.State, about.Page = string(at.route.State), webURLOrEmpty(at.route.Permalink)
 	body, kind := []byte(nil), "text/html; charset=utf-8"
 	if strings.HasSuffix(r.URL.Path, "/build") {
@@ -110,6 +123,36 @@ func (p *Proxy) serveAbout(w http.ResponseWriter, r *http.Request, at *requestTa
 	}
 	p.config.OnAnswer(at.environment(), http.StatusOK)
 	p.pages.writeAbout(w, r, kind, body)
+}
+
+// countOnly leaves out who is there: strangers see how many.
+func countOnly(all []AboutVisitor) []AboutVisitor {
+	if len(all) == 0 {
+		return nil
+	}
+	one := AboutVisitor{Kind: "count", LastSeen: all[0].LastSeen}
+	for _, v := range all {
+		one.Visitors += v.Visitors
+	}
+	return []AboutVisitor{one}
+}
+
+// Who words who it is.
+func (v AboutVisitor) Who() string {
+	switch v.Kind {
+	case "guest":
+		return strings.TrimSpace("A guest " + v.Name)
+	case "robot":
+		return strings.TrimSpace("A robot " + v.Name)
+	case "count":
+		return quantity.FormatCount(v.Visitors, "visitor", "visitors")
+	}
+	return v.Name
+}
+
+// Ago words when their last request was.
+func (v AboutVisitor) Ago(now time.Time) string {
+	return quantity.FormatAhead(max(now.Sub(v.LastSeen), 0)) + " ago"
 }
 
 // readVersions returns what the services of a route that is not ready are made of. A status page

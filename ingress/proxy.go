@@ -24,6 +24,10 @@ type Config struct {
 	// for it, so it must not block.
 	OnVisit func(deploymentID string)
 
+	// OnPresence is called when somebody is at a deployment, at most every ten seconds for each of
+	// them. It must not block. If nil, nobody's presence is remembered.
+	OnPresence func(Presence)
+
 	// OnAnswer is called with the status of each response, of upstreams and of our own pages, and
 	// the name of the environment, empty for an unknown host. It must not block.
 	OnAnswer func(environment string, status int)
@@ -121,8 +125,10 @@ type Proxy struct {
 	table   atomic.Pointer[Table]
 	buffers buffers
 	visits  visitReports
-	pages   *pages
-	passes  *passCache
+	// presence is nil if nobody wants to know.
+	presence *presenceReports
+	pages    *pages
+	passes   *passCache
 
 	// mu guards the making and the retiring of upstreams, so that none is
 	// made for a route that the newest table no longer has.
@@ -142,7 +148,7 @@ func New(config Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{config: config, pages: pages, passes: newPasses(config.Gate, config.Now)}
-	p.visits.tell = config.OnVisit
+	p.visits.tell, p.presence = config.OnVisit, newPresenceReports(config.OnPresence)
 	p.table.Store(provisionalTable(0, nil))
 	return p, nil
 }
@@ -177,6 +183,7 @@ func (p *Proxy) SetTable(t *Table) {
 		return true
 	})
 	p.visits.forgetUnused(used, p.config.Now())
+	p.presence.forgetUnused(used)
 }
 
 // Close drops every idle connection. Running requests are the server's to end.
@@ -217,7 +224,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, at *requestTarget) {
 	if at.gate == GateOpen || at.pass != nil {
 		// A preflight without a pass does not count as a use of the deployment.
-		p.visits.recordVisit(u.route.DeploymentID, u.visit, p.config.Now())
+		now := p.config.Now()
+		p.visits.recordVisit(u.route.DeploymentID, u.visit, now)
+		p.presence.record(u.route.DeploymentID, u.present, at.pass, r, now)
 	}
 	if at.route.Build != "" {
 		w.Header().Set("Nullops-Build", at.route.Build)
@@ -316,7 +325,7 @@ func (p *Proxy) createUpstream(at *requestTarget) *upstream {
 	if u, ok := p.upstreams.Load(key); ok {
 		return u.(*upstream) // another request was faster
 	}
-	u := p.newUpstream(*route, p.visits.stampOf(route.DeploymentID))
+	u := p.newUpstream(*route)
 	p.upstreams.Store(key, u)
 	return u
 }

@@ -50,6 +50,7 @@ func keyOf(r *Route) upstreamKey {
 type upstream struct {
 	route     Route
 	visit     *atomicTime
+	present   *present
 	owner     *Proxy
 	idle      pool            // of requests that take the short way
 	transport *http.Transport // of all others
@@ -61,8 +62,9 @@ type upstream struct {
 	logged         atomic.Int64 // Unix nanoseconds of the last line about a failure
 }
 
-func (p *Proxy) newUpstream(route Route, visit *atomicTime) *upstream {
-	u := &upstream{route: route, visit: visit, owner: p}
+func (p *Proxy) newUpstream(route Route) *upstream {
+	u := &upstream{route: route, owner: p, visit: p.visits.stampOf(route.DeploymentID),
+		present: p.presence.of(route.DeploymentID)}
 	u.idle.dial = u.openTunnel
 	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
 	// written by us. Only gRPC cannot.

@@ -143,10 +143,25 @@ func (s *server) changeDeployment(
 	return toDeployment(v), err
 }
 
+// announced does not interrupt those who are at the deployment's addresses, unless the request says
+// that it is done anyway.
+func (s *server) announced(anyway *bool, do deploymentChange) deploymentChange {
+	if valueOr(anyway, false) {
+		return do
+	}
+	return func(ctx context.Context, actor access.Actor, id controlplane.DeploymentID) (
+		controlplane.Deployment, error) {
+		if err := s.Lifecycle.RequireNobodyThere(ctx, actor, id); err != nil {
+			return controlplane.Deployment{}, err
+		}
+		return do(ctx, actor, id)
+	}
+}
+
 func (s *server) DeleteDeployment(
 	ctx context.Context, r DeleteDeploymentRequestObject,
 ) (DeleteDeploymentResponseObject, error) {
-	d, err := s.changeDeployment(ctx, r.Id, s.Lifecycle.Remove)
+	d, err := s.changeDeployment(ctx, r.Id, s.announced(r.Params.Anyway, s.Lifecycle.Remove))
 	if err != nil {
 		return nil, err
 	}
@@ -156,10 +171,12 @@ func (s *server) DeleteDeployment(
 func (s *server) RetryDeployment(
 	ctx context.Context, r RetryDeploymentRequestObject,
 ) (RetryDeploymentResponseObject, error) {
-	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	body := valueOr(r.Body, Retry{})
+	retry := func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
-		return s.Lifecycle.Retry(ctx, actor, id, toRetrying(valueOr(r.Body, Retry{})))
-	})
+		return s.Lifecycle.Retry(ctx, actor, id, toRetrying(body))
+	}
+	d, err := s.changeDeployment(ctx, r.Id, s.announced(body.Anyway, retry))
 	if err != nil {
 		return nil, err
 	}

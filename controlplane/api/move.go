@@ -14,14 +14,17 @@ func (s *server) MoveDeployment(
 	ctx context.Context, r MoveDeploymentRequestObject,
 ) (MoveDeploymentResponseObject, error) {
 	var to lifecycle.MoveRequest
+	var anyway *bool
 	if r.Body != nil {
+		anyway = r.Body.Anyway
 		to = lifecycle.MoveRequest{Node: valueOr(r.Body.Node, ""),
 			DropVolumes: valueOr(r.Body.DropVolumes, false)}
 	}
-	d, err := s.changeDeployment(ctx, r.Id, func(ctx context.Context, actor access.Actor,
+	move := func(ctx context.Context, actor access.Actor,
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Move(ctx, actor, id, to)
-	})
+	}
+	d, err := s.changeDeployment(ctx, r.Id, s.announced(anyway, move))
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +38,10 @@ func (s *server) moveDrained(
 ) (stays map[controlplane.DeploymentID]string, err error) {
 	stays = map[controlplane.DeploymentID]string{}
 	for _, one := range d.Staying {
-		_, err := s.Lifecycle.Move(ctx, actorOf(ctx), one.ID, lifecycle.MoveRequest{})
+		err := s.Lifecycle.RequireNobodyThere(ctx, actorOf(ctx), one.ID)
+		if err == nil {
+			_, err = s.Lifecycle.Move(ctx, actorOf(ctx), one.ID, lifecycle.MoveRequest{})
+		}
 		refused, ok := errors.AsType[*controlplane.Error](err)
 		switch {
 		case ok:

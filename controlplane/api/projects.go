@@ -41,6 +41,7 @@ func (s *server) PutEnvironment(
 		Restricted:        valueOr(r.Body.Restricted, false),
 		CleanupAfterHours: valueOr(r.Body.CleanupAfterHours, 0),
 		IgnoreVisits:      valueOr(r.Body.IgnoreVisits, false),
+		IgnorePresence:    valueOr(r.Body.IgnorePresence, false),
 		Placement:         placementIn(r.Body.Placement),
 		Capacity:          capacityIn(r.Body.Capacity),
 	})
@@ -72,7 +73,8 @@ func (s *server) environmentConverter(a access.Actor) func(controlplane.Environm
 			Name: e.Name, Domain: e.Domain, UrlSuffix: suffix, Scheme: s.IngressURL.Scheme,
 			Description: ptrOrNil(e.Description), Restricted: e.Restricted,
 			CleanupAfterHours: ptrOrNil(e.CleanupAfterHours), IgnoreVisits: ptrOrNil(e.IgnoreVisits),
-			Placement: placementOut(e.Placement), Capacity: capacityOut(e.Capacity),
+			IgnorePresence: ptrOrNil(e.IgnorePresence),
+			Placement:      placementOut(e.Placement), Capacity: capacityOut(e.Capacity),
 			Nodes: e.Nodes, NodesOnline: e.NodesOnline,
 			CanCreate: access.CanCreateIn(a, e.ID, e.Restricted),
 		}

@@ -66,10 +66,21 @@ func toDeployment(v lifecycle.View) Deployment {
 		d.PullRequest = &PullRequest{Repository: ptrOrNil(r.Repository), Number: r.Number,
 			Title: ptrOrNil(r.Title), Link: ptrOrNil(r.Link)}
 	}
+	if len(v.Visitors) > 0 && !v.Status.IsGone() {
+		all := convertAll(v.Visitors, func(one controlplane.Visitor) Visitor {
+			return toVisitor(one, v.You)
+		})
+		d.Visitors = &all
+	}
 	if v.Question != nil {
 		d.Question = toQuestion(*v.Question)
 	}
 	return d
+}
+
+func toVisitor(v controlplane.Visitor, you controlplane.UserID) Visitor {
+	return Visitor{Kind: VisitorKind(v.Kind), Name: ptrOrNil(v.Name), Visitors: v.Visitors,
+		You: ptrOrNil(v.User != "" && v.User == you), LastSeen: v.LastSeen}
 }
 
 func toQuestion(v lifecycle.QuestionView) *Question {

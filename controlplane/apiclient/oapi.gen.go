@@ -1506,6 +1506,30 @@ func (e UserKind) Valid() bool {
 	}
 }
 
+// Defines values for VisitorKind.
+const (
+	VisitorKindCount  VisitorKind = "count"
+	VisitorKindGuest  VisitorKind = "guest"
+	VisitorKindPerson VisitorKind = "person"
+	VisitorKindRobot  VisitorKind = "robot"
+)
+
+// Valid indicates whether the value is a known member of the VisitorKind enum.
+func (e VisitorKind) Valid() bool {
+	switch e {
+	case VisitorKindCount:
+		return true
+	case VisitorKindGuest:
+		return true
+	case VisitorKindPerson:
+		return true
+	case VisitorKindRobot:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookKind.
 const (
 	WebhookKindJson       WebhookKind = "json"
@@ -2518,6 +2542,9 @@ type Deployment struct {
 	// UsualSeconds How long runs of the project usually take; only while it is queued or applying.
 	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
 	Versions     []ServiceVersion `json:"versions"`
+
+	// Visitors Who made a request to its URLs within the last five minutes, the last first; absent is nobody.
+	Visitors *[]Visitor `json:"visitors,omitempty"`
 }
 
 // DeploymentChecks defines model for DeploymentChecks.
@@ -2766,6 +2793,9 @@ type Environment struct {
 	Description       *string `json:"description,omitempty"`
 	Domain            string  `json:"domain"`
 
+	// IgnorePresence Nobody's last request to a deployment's URLs is stored or shown.
+	IgnorePresence *bool `json:"ignore_presence,omitempty"`
+
 	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
 	IgnoreVisits *bool  `json:"ignore_visits,omitempty"`
 	Name         string `json:"name"`
@@ -2808,6 +2838,9 @@ type EnvironmentPut struct {
 
 	// Domain Base domain; hosts are service.deployment.environment.domain.
 	Domain string `json:"domain"`
+
+	// IgnorePresence Nobody's last request to a deployment's URLs is stored or shown.
+	IgnorePresence *bool `json:"ignore_presence,omitempty"`
 
 	// IgnoreVisits Visits to a deployment's URLs do not count as activity.
 	IgnoreVisits *bool `json:"ignore_visits,omitempty"`
@@ -3411,6 +3444,9 @@ type MetricsResolution string
 
 // Move defines model for Move.
 type Move struct {
+	// Anyway Also while others are at its URLs.
+	Anyway *bool `json:"anyway,omitempty"`
+
 	// DropVolumes Begin with empty volumes, and a new id; what is in them is not copied.
 	DropVolumes *bool `json:"drop_volumes,omitempty"`
 
@@ -4546,6 +4582,9 @@ type Resources = pipeline.Resources
 
 // Retry defines model for Retry.
 type Retry struct {
+	// Anyway Also while others are at its URLs.
+	Anyway *bool `json:"anyway,omitempty"`
+
 	// DeadlineSeconds How long it may take until it is ready, as when creating; 0 is for ever. Without it, as long as the last run.
 	DeadlineSeconds *int `json:"deadline_seconds,omitempty"`
 
@@ -5685,6 +5724,27 @@ type Version struct {
 	Build string `json:"build"`
 }
 
+// Visitor Somebody who is at a deployment's URLs; where the gate asks for no pass, how many are.
+type Visitor struct {
+	// Kind How they came in: signed in, by a guest link, with a robot's token, or without being asked.
+	Kind VisitorKind `json:"kind"`
+
+	// LastSeen When their last request was, to some seconds.
+	LastSeen time.Time `json:"last_seen"`
+
+	// Name The name of the person, or of the link or the token; absent for a count.
+	Name *string `json:"name,omitempty"`
+
+	// Visitors How many; 1 but for a count.
+	Visitors int `json:"visitors"`
+
+	// You It is the caller.
+	You *bool `json:"you,omitempty"`
+}
+
+// VisitorKind How they came in: signed in, by a guest link, with a robot's token, or without being asked.
+type VisitorKind string
+
 // Webhook defines model for Webhook.
 type Webhook struct {
 	Active      bool          `json:"active"`
@@ -5905,6 +5965,12 @@ type ListDeploymentsParamsSort string
 type CreateDeploymentParams struct {
 	// IdempotencyKey The same key gives the same deployment for 24 hours.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteDeploymentParams defines parameters for DeleteDeployment.
+type DeleteDeploymentParams struct {
+	// Anyway Also while others are at its URLs.
+	Anyway *bool `form:"anyway,omitempty" json:"anyway,omitempty"`
 }
 
 // CreateCommentParams defines parameters for CreateComment.
@@ -6877,10 +6943,10 @@ type ClientInterface interface {
 
 	// DeleteDeployment Cancel or remove a deployment
 	//
-	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
+	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything. While others are at its URLs it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Corresponds with DELETE /api/v1/deployments/{id} (the `DeleteDeployment` operationId).
-	DeleteDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DeleteDeployment(ctx context.Context, id InId, params *DeleteDeploymentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDeployment One deployment
 	//
@@ -9595,11 +9661,11 @@ func (c *Client) PreflightDeployment(ctx context.Context, body PreflightDeployme
 
 // DeleteDeployment Cancel or remove a deployment
 //
-// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
+// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything. While others are at its URLs it is a conflict, `people_present`, unless it is done anyway.
 //
 // Corresponds with DELETE /api/v1/deployments/{id} (the `DeleteDeployment` operationId).
-func (c *Client) DeleteDeployment(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteDeploymentRequest(c.Server, id)
+func (c *Client) DeleteDeployment(ctx context.Context, id InId, params *DeleteDeploymentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteDeploymentRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -15727,7 +15793,7 @@ func NewPreflightDeploymentRequestWithBody(server string, contentType string, bo
 }
 
 // NewDeleteDeploymentRequest constructs an http.Request for the DeleteDeployment method
-func NewDeleteDeploymentRequest(server string, id InId) (*http.Request, error) {
+func NewDeleteDeploymentRequest(server string, id InId, params *DeleteDeploymentParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -15750,6 +15816,33 @@ func NewDeleteDeploymentRequest(server string, id InId) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Anyway != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "anyway", *params.Anyway, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
@@ -25952,12 +26045,12 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteDeploymentWithResponse Cancel or remove a deployment
 	//
-	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
+	// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything. While others are at its URLs it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/deployments/{id} (the `DeleteDeployment` operationId).
-	DeleteDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteDeploymentResponse, error)
+	DeleteDeploymentWithResponse(ctx context.Context, id InId, params *DeleteDeploymentParams, reqEditors ...RequestEditorFn) (*DeleteDeploymentResponse, error)
 
 	// GetDeploymentWithResponse One deployment
 	//
@@ -41881,13 +41974,13 @@ func (c *ClientWithResponses) PreflightDeploymentWithResponse(ctx context.Contex
 
 // DeleteDeploymentWithResponse Cancel or remove a deployment
 //
-// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
+// Idempotent. While it is being created this cancels and undoes; afterwards it removes everything. While others are at its URLs it is a conflict, `people_present`, unless it is done anyway.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/deployments/{id} (the `DeleteDeployment` operationId).
-func (c *ClientWithResponses) DeleteDeploymentWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*DeleteDeploymentResponse, error) {
-	rsp, err := c.DeleteDeployment(ctx, id, reqEditors...)
+func (c *ClientWithResponses) DeleteDeploymentWithResponse(ctx context.Context, id InId, params *DeleteDeploymentParams, reqEditors ...RequestEditorFn) (*DeleteDeploymentResponse, error) {
+	rsp, err := c.DeleteDeployment(ctx, id, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ type EnvironmentPut struct {
 	CleanupAfterHours int
 	// IgnoreVisits makes visits to a deployment's URLs no activity.
 	IgnoreVisits bool
+	// IgnorePresence stores nobody's last request to a deployment's URLs.
+	IgnorePresence bool
 	// Placement is what every deployment in it asks of nodes.
 	Placement controlplane.Placement
 	// Capacity is how room on its nodes is counted.
@@ -127,6 +129,7 @@ func putEnvironment(
 	e := old
 	e.Name, e.Domain, e.Description, e.Restricted = p.Name, p.Domain, p.Description, p.Restricted
 	e.CleanupAfterHours, e.IgnoreVisits = p.CleanupAfterHours, p.IgnoreVisits
+	e.IgnorePresence = p.IgnorePresence
 	e.Placement, e.Capacity = p.Placement, p.Capacity
 	if !exists {
 		e.ID = controlplane.NewID[controlplane.EnvironmentID]()

@@ -25,7 +25,11 @@ func (l *Lifecycle) BuildFacts(
 		return f, err
 	}
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
-		f, err = tx.Deployments().GetBuildFacts(ctx, id)
+		if f, err = tx.Deployments().GetBuildFacts(ctx, id); err != nil {
+			return err
+		}
+		visitors, err := tx.Presence().ListOf(ctx, id)
+		f.Visitors = visitors[id]
 		return err
 	})
 	if err != nil || l.catalog == nil {

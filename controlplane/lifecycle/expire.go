@@ -58,8 +58,15 @@ func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 	if err != nil {
 		return err
 	}
-	if at, ok := expiries[d.ID]; !ok || at.After(now) {
+	at, ok := expiries[d.ID]
+	if !ok || at.After(now) {
 		return nil
+	}
+	if now.Sub(at) < StayFor {
+		visitors, err := tx.Presence().ListOf(ctx, d.ID)
+		if err != nil || len(visitors[d.ID]) > 0 {
+			return err // they get some time to leave
+		}
 	}
 	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
 		return err

@@ -23,6 +23,9 @@ type View struct {
 	Tests *controlplane.TestSummary
 	// PullRequest is what it was made for; nil if a person made it, or a pushed tag did.
 	PullRequest *controlplane.PullRequest
+	// Visitors are at its addresses; You, as the actor sees it, is one of them or empty.
+	Visitors []controlplane.Visitor
+	You      controlplane.UserID
 	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.

@@ -223,24 +223,33 @@ func hostsWithout(all, others []controlplane.Host) []controlplane.Host {
 	})
 }
 
-// RemoveFormers removes what a deployment replaced, except for what a person holds and for what was
-// replaced since the time, whose visitors may be there still. It returns how many it removes.
+// RemoveFormers removes what a deployment replaced, except for what a person holds, what somebody
+// uses, which expires soon by itself, and what was replaced since the time, whose visitors may be
+// there still. It returns how many it removes.
 func (l *Lifecycle) RemoveFormers(ctx context.Context, actor access.Actor,
 	id controlplane.DeploymentID, younger time.Duration) (removed int, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return 0, err
 	}
 	var formers []postgres.FormerDeployment
+	var visitors map[controlplane.DeploymentID][]controlplane.Visitor
 	var now time.Time
 	err = l.store.Read(ctx, func(tx *postgres.Tx) error {
 		if now, err = tx.DatabaseTime(ctx); err != nil {
 			return err
 		}
-		formers, err = tx.Lifetimes().ListFormers(ctx, id)
+		if formers, err = tx.Lifetimes().ListFormers(ctx, id); err != nil {
+			return err
+		}
+		ids := make([]controlplane.DeploymentID, len(formers))
+		for i, f := range formers {
+			ids[i] = f.ID
+		}
+		visitors, err = tx.Presence().ListOf(ctx, ids...)
 		return err
 	})
 	for _, f := range formers {
-		if f.Held || now.Sub(f.ReplacedAt) < younger {
+		if f.Held || now.Sub(f.ReplacedAt) < younger || len(visitors[f.ID]) > 0 {
 			continue
 		}
 		if _, one := l.Remove(ctx, actor, f.ID); one != nil {

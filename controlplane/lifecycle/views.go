@@ -49,7 +49,7 @@ func viewsFor(all []sharedView, actor access.Actor) []View {
 
 func (s sharedView) forActor(actor access.Actor) View {
 	v := s.view
-	v.Level = access.Level(actor, accessObject(v.Deployment))
+	v.Level, v.You = access.Level(actor, accessObject(v.Deployment)), actor.UserID()
 	if s.question != nil {
 		v.Question = newQuestionView(actor, v.Deployment, *s.question)
 	}
@@ -87,10 +87,15 @@ func (l *Lifecycle) addLiveState(
 	if err != nil {
 		return nil, err
 	}
+	visitors, err := tx.Presence().ListOf(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
 		all[i].view = View{Deployment: d, Queue: waiting[d.ID], Tests: tests[d.RunID],
+			Visitors:     visitors[d.ID],
 			Services:     l.serviceViews(d, k.hosts, health[d.ID]),
 			UsualSeconds: usual[d.ProjectID], ExpiresAt: k.expires, Life: k.life}
 		if d.Status.IsGone() && l.keep > 0 {

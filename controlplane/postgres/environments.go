@@ -16,7 +16,8 @@ func toEnvironment(
 		ID: controlplane.EnvironmentID(r.ID), Name: r.Name, Domain: r.Domain,
 		Description: r.Description, Restricted: r.Restricted,
 		CleanupAfterHours: int(r.CleanupAfterHours), IgnoreVisits: r.IgnoreVisits,
-		Nodes: int(nodes), NodesOnline: int(online),
+		IgnorePresence: r.IgnorePresence,
+		Nodes:          int(nodes), NodesOnline: int(online),
 	}
 	return e, errors.Join(decodeJSON(r.Placement, &e.Placement),
 		decodeJSON(r.Capacity, &e.Capacity))
@@ -79,7 +80,8 @@ func (t Environments) Put(ctx context.Context, e controlplane.Environment) error
 	err = t.q.PutEnvironment(ctx, dbsqlc.PutEnvironmentParams{
 		ID: string(e.ID), Name: e.Name, Domain: e.Domain, Description: e.Description,
 		Restricted: e.Restricted, CleanupAfterHours: int32(e.CleanupAfterHours),
-		IgnoreVisits: e.IgnoreVisits, Placement: placement, Capacity: capacity,
+		IgnoreVisits: e.IgnoreVisits, IgnorePresence: e.IgnorePresence,
+		Placement: placement, Capacity: capacity,
 	})
 	if err != nil {
 		return fmt.Errorf("put environment: %w", translateError(err))

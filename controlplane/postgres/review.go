@@ -45,7 +45,8 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		NextID:       emptyIfNull[controlplane.DeploymentID](r.NextID), Remark: r.Remark,
 		HostRecord: r.HostRecord, HostCommit: r.HostCommit,
 		State: controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
-		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt)}
+		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt),
+		WaitsSince: zeroIfNull(r.WaitsSince)}
 }
 
 // Put stores a pull request as it is now.
@@ -204,7 +205,8 @@ func (t Reviews) Save(ctx context.Context, r controlplane.Review) error {
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), DueAt: r.DueAt,
 		NextID: nullIfEmpty(r.NextID), Remark: r.Remark, HostRecord: r.HostRecord,
-		HostCommit: r.HostCommit, Generation: r.Generation})
+		HostCommit: r.HostCommit, Generation: r.Generation,
+		WaitsSince: nullIfZero(r.WaitsSince)})
 	if err != nil {
 		return fmt.Errorf("save review: %w", translateError(err))
 	}

@@ -58,6 +58,7 @@ var ingressRights = []string{
 	"GRANT SELECT ON deployments TO %[1]s",
 	"GRANT UPDATE (active_at) ON deployments TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE ON deployment_activity TO %[1]s",
+	"GRANT SELECT, INSERT, UPDATE ON deployment_visitors TO %[1]s",
 	"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO %[1]s",
 }
 

@@ -406,3 +406,9 @@ func (t *Tx) Metrics() Metrics { return Metrics{t.subject()} }
 type dump struct{ subject }
 
 func (t *Tx) dump() dump { return dump{t.subject()} }
+
+// Presence is the handle for who is at the addresses of deployments.
+type Presence struct{ subject }
+
+// Presence returns the handle in this transaction.
+func (t *Tx) Presence() Presence { return Presence{t.subject()} }

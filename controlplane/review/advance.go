@@ -19,6 +19,9 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 		return err
 	}
 	before := x.State
+	if isSettled(before) {
+		x.WaitsSince = time.Time{}
+	}
 	x.DueAt = time.Now().Add(lookEvery)
 	answered, err := r.runCommands(ctx, rule, &x)
 	if err != nil {
@@ -153,14 +156,14 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 			return err
 		}
 	}
-	waits, err := r.removeBeside(ctx, rule, x)
-	if err != nil {
-		return err
-	}
 	d, err := r.findDeployment(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
 	}
+	if err != nil || d != nil && r.waitsForVisitors(x, *d) {
+		return err
+	}
+	waits, err := r.removeBeside(ctx, rule, x)
 	if err != nil {
 		return err
 	}

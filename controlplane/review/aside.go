@@ -83,6 +83,9 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 		x.Remark = clipText("It was replaced in place, not prepared beside the deployment that ran: "+
 			messageOf(err), 500)
 	}
+	if r.waitsForVisitors(x, d) {
+		return nil
+	}
 	x.Detail = "the older deployment is being removed"
 	return r.takeDown(ctx, d)
 }

@@ -27,6 +27,9 @@ type command struct{ verb, author, authorID string }
 // commandVerbs are what follows "/nullops".
 var commandVerbs = []string{"deploy", "extend", "retry", "stop"}
 
+// anyway follows a verb that is to interrupt those who are there.
+const anyway = " anyway"
+
 // readCommand finds the first command in a comment; nil if there is none.
 func readCommand(body, author, authorID string) *command {
 	for line := range strings.Lines(body) {
@@ -37,6 +40,9 @@ func readCommand(body, author, authorID string) *command {
 		c := &command{verb: "help", author: clipText(author, 100), authorID: clipText(authorID, 100)}
 		if len(words) > 1 {
 			c.verb = clipText(strings.ToLower(words[1]), 40)
+		}
+		if len(words) > 2 && strings.EqualFold(words[2], "anyway") {
+			c.verb = clipText(c.verb, 40-len(anyway)) + anyway
 		}
 		if c.verb == "" {
 			c.verb = "help"
@@ -182,7 +188,7 @@ func (r *Reviews) runCommand(ctx context.Context, rule controlplane.ReviewRule,
 		return "The code host did not say for an hour what you may do.", nil
 	case !may:
 		return "Only who may write to the repository may do that.", nil
-	case !slices.Contains(commandVerbs, c.Verb):
+	case !slices.Contains(commandVerbs, strings.TrimSuffix(c.Verb, anyway)):
 		return "There is no such command. Write one of: /nullops " +
 			strings.Join(commandVerbs, ", /nullops ") + ".", nil
 	}
@@ -203,11 +209,16 @@ func (r *Reviews) doCommand(ctx context.Context, actor access.Actor,
 	if err != nil {
 		return "", err
 	}
-	if verb == "deploy" {
+	if strings.TrimSuffix(verb, anyway) == "deploy" {
 		return r.deployAgain(ctx, rule, x, d, next)
 	}
 	if d == nil {
 		return "There is no deployment. Write /nullops deploy to have it created.", nil
+	}
+	verb, interrupts := strings.CutSuffix(verb, anyway)
+	if (verb == "stop" || verb == "retry") && !interrupts && len(d.Visitors) > 0 {
+		return fmt.Sprintf("It is in use by %s. Write /nullops %s%s to do it all the same.",
+			countVisitors(d.Visitors), verb, anyway), nil
 	}
 	switch verb {
 	case "extend":

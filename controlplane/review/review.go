@@ -47,6 +47,8 @@ type Config struct {
 	Log *slog.Logger
 	// Ask is how often a registry is asked for a missing tag; zero is 15 s.
 	Ask time.Duration
+	// WaitFor is how long a removal waits for those who are there; zero is 15 minutes.
+	WaitFor time.Duration
 }
 
 // Reviews is the door to rules, and the loop that fulfils them.
@@ -59,6 +61,9 @@ type Reviews struct {
 func New(c Config) *Reviews {
 	if c.Ask == 0 {
 		c.Ask = 15 * time.Second
+	}
+	if c.WaitFor == 0 {
+		c.WaitFor = lifecycle.StayFor
 	}
 	return &Reviews{Config: c, client: &http.Client{
 		Timeout: 15 * time.Second,

@@ -116,13 +116,13 @@ ORDER BY e.name LIMIT @most;
 -- name: PutEnvironment :exec
 -- Inserts, or replaces the one of that id.
 INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
-    ignore_visits, placement, capacity)
+    ignore_visits, ignore_presence, placement, capacity)
 VALUES (@id, @name, @domain, @description, @restricted, @cleanup_after_hours, @ignore_visits,
-    @placement, @capacity)
+    @ignore_presence, @placement, @capacity)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
     restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
-    ignore_visits = excluded.ignore_visits, placement = excluded.placement,
-    capacity = excluded.capacity;
+    ignore_visits = excluded.ignore_visits, ignore_presence = excluded.ignore_presence,
+    placement = excluded.placement, capacity = excluded.capacity;
 
 -- name: DeleteEnvironment :exec
 -- Impossible while nodes or deployments are in it; grants go along.

@@ -139,7 +139,7 @@ WHERE id IN (
 -- What became of it, unless something new came in meanwhile.
 UPDATE reviews SET state = @state, detail = @detail, done = @done, told = @told,
     comment_id = @comment_id, deployment_id = @deployment_id, next_id = @next_id,
-    remark = @remark, host_record = @host_record, host_commit = @host_commit,
+    remark = @remark, waits_since = @waits_since, host_record = @host_record, host_commit = @host_commit,
     due_at = @due_at, claimed_until = NULL,
     changed_at = CASE WHEN state <> @state OR detail <> @detail THEN now() ELSE changed_at END
 WHERE id = @id AND generation = @generation;

@@ -2351,7 +2351,7 @@ export interface paths {
         post?: never;
         /**
          * Cancel or remove a deployment
-         * @description Idempotent. While it is being created this cancels and undoes; afterwards it removes everything.
+         * @description Idempotent. While it is being created this cancels and undoes; afterwards it removes everything. While others are at its URLs it is a conflict, `people_present`, unless it is done anyway.
          */
         delete: operations["deleteDeployment"];
         options?: never;
@@ -4921,6 +4921,8 @@ export interface components {
             cleanup_after_hours?: number;
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
+            /** @description Nobody's last request to a deployment's URLs is stored or shown. */
+            ignore_presence?: boolean;
             placement?: components["schemas"]["Placement"];
             capacity?: components["schemas"]["CapacityRules"];
         };
@@ -4948,6 +4950,8 @@ export interface components {
             cleanup_after_hours?: number;
             /** @description Visits to a deployment's URLs do not count as activity. */
             ignore_visits?: boolean;
+            /** @description Nobody's last request to a deployment's URLs is stored or shown. */
+            ignore_presence?: boolean;
             placement?: components["schemas"]["Placement"];
             capacity?: components["schemas"]["CapacityRules"];
             nodes: number;
@@ -6110,8 +6114,12 @@ export interface components {
             node?: string;
             /** @description Begin with empty volumes, and a new id; what is in them is not copied. */
             drop_volumes?: boolean;
+            /** @description Also while others are at its URLs. */
+            anyway?: boolean;
         };
         Retry: {
+            /** @description Also while others are at its URLs. */
+            anyway?: boolean;
             /** @description Run the pipeline version of the last run instead of the latest. */
             same_version?: boolean;
             /** @description How long it may take until it is ready, as when creating; 0 is for ever. Without it, as long as the last run. */
@@ -6501,6 +6509,27 @@ export interface components {
             pull_request?: components["schemas"]["PullRequest"];
             level: components["schemas"]["Level"];
             question?: components["schemas"]["Question"];
+            /** @description Who made a request to its URLs within the last five minutes, the last first; absent is nobody. */
+            visitors?: components["schemas"]["Visitor"][];
+        };
+        /** @description Somebody who is at a deployment's URLs; where the gate asks for no pass, how many are. */
+        Visitor: {
+            /**
+             * @description How they came in: signed in, by a guest link, with a robot's token, or without being asked.
+             * @enum {string}
+             */
+            kind: "person" | "guest" | "robot" | "count";
+            /** @description The name of the person, or of the link or the token; absent for a count. */
+            name?: string;
+            /** @description It is the caller. */
+            you?: boolean;
+            /** @description How many; 1 but for a count. */
+            visitors: number;
+            /**
+             * Format: date-time
+             * @description When their last request was, to some seconds.
+             */
+            last_seen: string;
         };
         /** @description What a rule made the deployment for. */
         PullRequest: {
@@ -11310,7 +11339,10 @@ export interface operations {
     };
     deleteDeployment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also while others are at its URLs. */
+                anyway?: boolean;
+            };
             header?: never;
             path: {
                 id: components["parameters"]["InId"];

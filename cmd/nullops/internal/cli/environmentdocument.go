@@ -37,6 +37,7 @@ func environmentObject(e apiclient.Environment) object {
 		EnvironmentPut: apiclient.EnvironmentPut{
 			Description: e.Description, Domain: e.Domain, Restricted: nilIfZero(e.Restricted),
 			CleanupAfterHours: e.CleanupAfterHours, IgnoreVisits: e.IgnoreVisits,
-			Placement: e.Placement, Capacity: e.Capacity,
+			IgnorePresence: e.IgnorePresence,
+			Placement:      e.Placement, Capacity: e.Capacity,
 		}}}
 }

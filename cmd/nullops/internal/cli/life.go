@@ -195,16 +195,18 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 func moveCommand() *cobra.Command {
 	var body apiclient.Move
 	var node string
-	var drop bool
-	return lifeCommand("move DEPLOYMENT [--node NODE] [--drop-volumes]",
+	var drop, anyway bool
+	return lifeCommand("move DEPLOYMENT [--node NODE] [--drop-volumes] [--anyway]",
 		"Move a deployment to another node, with the same digests and URLs",
 		func(c *cobra.Command) {
 			c.Flags().StringVar(&node, "node", "", "target node, for admins; by default the best one")
 			c.Flags().BoolVar(&drop, "drop-volumes", false, "start with empty volumes there")
+			anywayFlag(c, &anyway)
 		},
 		func(ctx context.Context, api *client, out io.Writer, id string,
 			asJSON output.JSON[apiclient.Deployment]) error {
 			body.Node, body.DropVolumes = nilIfZero(node), nilIfZero(drop)
+			body.Anyway = nilIfZero(anyway)
 			r, err := api.MoveDeploymentWithResponse(ctx, id, body)
 			if err := checkAnswer(r, err); err != nil {
 				return err

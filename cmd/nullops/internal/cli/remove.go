@@ -14,23 +14,32 @@ import (
 )
 
 func removeCommand() *cobra.Command {
-	return settleCommand("remove", "Remove a deployment, or cancel one that is being created",
+	var anyway bool
+	c := settleCommand("remove", "Remove a deployment, or cancel one that is being created",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
-			r, err := api.DeleteDeploymentWithResponse(ctx, id)
+			r, err := api.DeleteDeploymentWithResponse(ctx, id,
+				&apiclient.DeleteDeploymentParams{Anyway: nilIfZero(anyway)})
 			if err := checkAnswer(r, err); err != nil {
 				return nil, err
 			}
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusRemoved, apiclient.DeploymentStatusCanceled)
+	anywayFlag(c, &anyway)
+	return c
+}
+
+// anywayFlag lets a command interrupt others.
+func anywayFlag(c *cobra.Command, anyway *bool) {
+	c.Flags().BoolVar(anyway, "anyway", false, "also while others are at its URLs")
 }
 
 func retryCommand() *cobra.Command {
-	var same bool
+	var same, anyway bool
 	var deadline time.Duration
 	var c *cobra.Command
 	c = settleCommand("retry", "Run a failed deployment again with the latest pipeline version",
 		func(ctx context.Context, api *client, id string) (*apiclient.Deployment, error) {
-			body := apiclient.Retry{SameVersion: &same}
+			body := apiclient.Retry{SameVersion: &same, Anyway: nilIfZero(anyway)}
 			if c.Flags().Changed("deadline") {
 				seconds, err := deadlineSeconds(deadline)
 				if err != nil {
@@ -45,6 +54,7 @@ func retryCommand() *cobra.Command {
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusReady)
 	c.Flags().BoolVar(&same, "same-version", false, "with the pipeline version of the last run")
+	anywayFlag(c, &anyway)
 	deadlineFlag(c, &deadline)
 	c.Flags().Lookup("deadline").Usage += "; 0 for none, as long as before if left out"
 	return c

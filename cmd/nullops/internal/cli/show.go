@@ -57,6 +57,22 @@ func (c *client) showDeployment(
 	return printDeployment(w, d, *r.JSON200)
 }
 
+// describeVisitor says who is at a deployment's URLs, or how many are.
+func describeVisitor(v apiclient.Visitor) string {
+	name := output.SanitizeText(valueOrZero(v.Name))
+	switch {
+	case valueOrZero(v.You):
+		return name + " (you)"
+	case v.Kind == apiclient.VisitorKindGuest:
+		return strings.TrimSpace("a guest " + name)
+	case v.Kind == apiclient.VisitorKindRobot:
+		return strings.TrimSpace("a robot " + name)
+	case v.Kind == apiclient.VisitorKindCount:
+		return quantity.FormatCount(v.Visitors, "visitor", "visitors")
+	}
+	return name
+}
+
 // shownDeployment is a deployment with the steps of its latest run, as JSON.
 type shownDeployment struct {
 	apiclient.Deployment
@@ -76,6 +92,10 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	}
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
+	}
+	for _, v := range valueOrZero(d.Visitors) {
+		fmt.Fprintf(w, "here: %s, last request %s ago\n", describeVisitor(v),
+			output.FormatAge(v.LastSeen))
 	}
 	printInput(w, d.Input)
 	if line := queueLine(d); line != "" {

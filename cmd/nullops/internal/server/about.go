@@ -77,6 +77,10 @@ func toAbout(f controlplane.BuildFacts) ingress.About {
 			Image: s.Image, Tag: s.Tag, Digest: s.Digest, Branch: s.Branch, Commit: s.Commit,
 			BuiltAt: s.BuiltAt, Newer: s.Newer})
 	}
+	for _, v := range f.Visitors {
+		out.Visitors = append(out.Visitors, ingress.AboutVisitor{Kind: string(v.Kind), Name: v.Name,
+			Visitors: v.Visitors, LastSeen: v.LastSeen})
+	}
 	return out
 }
 

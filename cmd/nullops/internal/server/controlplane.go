@@ -380,6 +380,7 @@ func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 		jobs.ForgetRemoved(b.lifecycle, log), jobs.FinishMoves(b.lifecycle, log),
 		jobs.VerifyAudit(b.audit, log),
 		jobs.TrimUsage(b.usage, log), jobs.ForgetPasses(b.gate),
+		jobs.ForgetVisitors(b.lifecycle),
 		jobs.WriteLedger(b.usage, log), jobs.CheckBudgets(b.usage, b.lifecycle, log),
 		jobs.MeasureVolumes(b.usage, b.lifecycle, b.dialer, log),
 	}

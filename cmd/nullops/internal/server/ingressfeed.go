@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
@@ -35,7 +36,17 @@ type gatekeeperClient struct {
 	used chan string
 	// visited takes ids of deployments. A lost visit is followed by another.
 	visited chan string
+	// present says who is where. One that is lost is followed by another.
+	present chan ingress.Presence
+	// process tells the counts of several ingresses apart.
+	process string
 	lives   *lifecycle.Lifecycle
+}
+
+func newGatekeeperClient(g *gate.Gate, lives *lifecycle.Lifecycle) *gatekeeperClient {
+	return &gatekeeperClient{gate: g, lives: lives, used: make(chan string, 64),
+		visited: make(chan string, 1024), present: make(chan ingress.Presence, 1024),
+		process: rand.Text()}
 }
 
 var _ ingress.Gatekeeper = (*gatekeeperClient)(nil)
@@ -93,7 +104,16 @@ func (k *gatekeeperClient) recordVisit(deployment string) {
 	}
 }
 
-// storeUses writes down when passes and deployments were used.
+// recordPresence is called by the ingress for those who are at deployments. It drops the event if
+// the queue is full.
+func (k *gatekeeperClient) recordPresence(p ingress.Presence) {
+	select {
+	case k.present <- p:
+	default:
+	}
+}
+
+// storeUses writes down when passes and deployments were used, and by whom lately.
 func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 	for {
 		select {
@@ -107,6 +127,14 @@ func (k *gatekeeperClient) storeUses(ctx context.Context, log *slog.Logger) {
 			err := k.lives.RecordVisit(ctx, ingressTask, controlplane.DeploymentID(id))
 			if err != nil {
 				log.WarnContext(ctx, "visit not noted", "deployment_id", id, "error", err)
+			}
+		case p := <-k.present:
+			err := k.lives.RecordPresence(ctx, ingressTask, controlplane.PresenceReport{
+				Deployment: controlplane.DeploymentID(p.DeploymentID),
+				Pass:       controlplane.PassID(p.PassID), Visitors: p.Visitors, Ingress: k.process})
+			if err != nil {
+				log.WarnContext(ctx, "presence not noted", "deployment_id", p.DeploymentID,
+					"error", err)
 			}
 		}
 	}

@@ -265,8 +265,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	if plain = limits.Listen(plain); secure != nil {
 		secure = limits.Listen(secure)
 	}
-	pass := &gatekeeperClient{gate: b.gate, used: make(chan string, 64), lives: b.lifecycle,
-		visited: make(chan string, 1024)}
+	pass := newGatekeeperClient(b.gate, b.lifecycle)
 	about := &aboutSource{lifecycle: b.lifecycle}
 	dialer := fleet.NewLocalDialer(b.dialer, s.Ingress.Sockets, log)
 	var traces *ingressTraces
@@ -278,7 +277,7 @@ func (b *serverBase) serveIngress(ctx context.Context) error {
 	proxy, err := ingress.New(
 		ingress.Config{Trace: traceRequest, Dial: newTunnelOpener(dialer, b.metrics.ingressConnection),
 			Home: s.HTTP.URL, Log: log, Gate: pass, Secure: s.Ingress.secureAddress(),
-			OnVisit: pass.recordVisit, OnAnswer: b.metrics.ingressAnswer,
+			OnVisit: pass.recordVisit, OnPresence: pass.recordPresence, OnAnswer: b.metrics.ingressAnswer,
 			OnServed:  b.metrics.ingressServed,
 			Challenge: b.answerChallenge, Proxies: proxies,
 			About: about.read, Unreserved: s.Ingress.unreserved()},

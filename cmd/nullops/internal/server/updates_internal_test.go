@@ -52,6 +52,15 @@ func (m movingImage) Inspect(
 	return controlplane.ImageFacts{Digest: fmt.Sprintf("sha256:%064x", m.build.Load())}, nil
 }
 
+func (m movingImage) ListTags(context.Context, registry.Source) (registry.TagList, error) {
+	return registry.TagList{}, nil
+}
+
+func (m movingImage) DescribeTags(context.Context, registry.Source, []string, time.Duration,
+) map[string]registry.Image {
+	return nil
+}
+
 // updateWorld is a control plane and an ingress on a database of their own. The test is the node,
 // the code host and the registry, and each deployment is a server of the test.
 type updateWorld struct {
@@ -59,6 +68,7 @@ type updateWorld struct {
 	url       string
 	store     *postgres.Store
 	lifecycle *lifecycle.Lifecycle
+	catalog   *catalog.Catalog
 	reviews   *review.Reviews
 	proxy     *ingress.Proxy
 	door      *httptest.Server
@@ -91,6 +101,7 @@ func newUpdateWorld(t *testing.T) *updateWorld {
 		IngressURL: &url.URL{Scheme: "http", Host: "localhost:8000"}, Log: log})
 	w.reviews = review.New(review.Config{Store: w.store, Catalog: c, Keys: keys,
 		Lifecycle: w.lifecycle, URL: "http://nullops.test", Log: log, Ask: time.Second})
+	w.catalog = c
 	w.define(c)
 	w.addNode()
 	w.serve(log)
@@ -147,7 +158,10 @@ func (w *updateWorld) addNode() {
 // serve starts what runs by itself: the reviews, the route table, and the door for visitors.
 func (w *updateWorld) serve(log *slog.Logger) {
 	var err error
-	w.proxy, err = ingress.New(ingress.Config{Dial: w.dial})
+	pass := newGatekeeperClient(gate.New(w.store, nil), w.lifecycle)
+	about := &aboutSource{lifecycle: w.lifecycle}
+	w.proxy, err = ingress.New(ingress.Config{Dial: w.dial, Gate: pass, About: about.read,
+		OnPresence: pass.recordPresence})
 	w.must(nil, err)
 	listener := postgres.NewListener(w.store, log)
 	source := &routeSource{lifecycle: w.lifecycle, gate: gate.New(w.store, nil), listener: listener,
@@ -155,6 +169,7 @@ func (w *updateWorld) serve(log *slog.Logger) {
 	ctx, stop := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = listener.Run(ctx) })
+	all.Go(func() { pass.storeUses(ctx, log) })
 	all.Go(func() { _ = source.Watch(ctx, w.proxy.SetTable) })
 	all.Go(func() { _ = w.reviews.Run(ctx, w.wake) })
 	w.door = httptest.NewServer(w.proxy)

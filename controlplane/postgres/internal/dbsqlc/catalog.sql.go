@@ -163,7 +163,7 @@ func (q *Queries) ForgetGoneOfProject(ctx context.Context, id string) error {
 }
 
 const getEnvironment = `-- name: GetEnvironment :one
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity, e.ignore_presence,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -190,6 +190,7 @@ func (q *Queries) GetEnvironment(ctx context.Context, name string) (GetEnvironme
 		&i.Environment.Placement,
 		&i.Environment.IgnoreVisits,
 		&i.Environment.Capacity,
+		&i.Environment.IgnorePresence,
 		&i.Nodes,
 		&i.NodesOnline,
 	)
@@ -481,7 +482,7 @@ func (q *Queries) ListDeploymentsOutside(ctx context.Context, projectID string, 
 }
 
 const listEnvironments = `-- name: ListEnvironments :many
-SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity,
+SELECT e.id, e.name, e.domain, e.description, e.restricted, e.cleanup_after_hours, e.placement, e.ignore_visits, e.capacity, e.ignore_presence,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id)::integer AS nodes,
     (SELECT count(*) FROM nodes n WHERE n.environment_id = e.id AND n.status = 'online')::integer
         AS nodes_online
@@ -532,6 +533,7 @@ func (q *Queries) ListEnvironments(ctx context.Context, arg ListEnvironmentsPara
 			&i.Environment.Placement,
 			&i.Environment.IgnoreVisits,
 			&i.Environment.Capacity,
+			&i.Environment.IgnorePresence,
 			&i.Nodes,
 			&i.NodesOnline,
 		); err != nil {
@@ -1095,13 +1097,13 @@ func (q *Queries) LockProject(ctx context.Context, name string) (string, error) 
 
 const putEnvironment = `-- name: PutEnvironment :exec
 INSERT INTO environments (id, name, domain, description, restricted, cleanup_after_hours,
-    ignore_visits, placement, capacity)
+    ignore_visits, ignore_presence, placement, capacity)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-    $8, $9)
+    $8, $9, $10)
 ON CONFLICT (id) DO UPDATE SET domain = excluded.domain, description = excluded.description,
     restricted = excluded.restricted, cleanup_after_hours = excluded.cleanup_after_hours,
-    ignore_visits = excluded.ignore_visits, placement = excluded.placement,
-    capacity = excluded.capacity
+    ignore_visits = excluded.ignore_visits, ignore_presence = excluded.ignore_presence,
+    placement = excluded.placement, capacity = excluded.capacity
 `
 
 type PutEnvironmentParams struct {
@@ -1112,6 +1114,7 @@ type PutEnvironmentParams struct {
 	Restricted        bool
 	CleanupAfterHours int32
 	IgnoreVisits      bool
+	IgnorePresence    bool
 	Placement         []byte
 	Capacity          []byte
 }
@@ -1126,6 +1129,7 @@ func (q *Queries) PutEnvironment(ctx context.Context, arg PutEnvironmentParams) 
 		arg.Restricted,
 		arg.CleanupAfterHours,
 		arg.IgnoreVisits,
+		arg.IgnorePresence,
 		arg.Placement,
 		arg.Capacity,
 	)

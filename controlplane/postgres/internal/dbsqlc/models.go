@@ -378,6 +378,16 @@ type DeploymentState struct {
 	State string
 }
 
+type DeploymentVisitor struct {
+	DeploymentID string
+	Visitor      string
+	Kind         string
+	UserID       *string
+	Label        string
+	Visitors     int32
+	SeenAt       time.Time
+}
+
 type Draft struct {
 	ProjectID   string
 	UserID      string
@@ -397,6 +407,7 @@ type Environment struct {
 	Placement         []byte
 	IgnoreVisits      bool
 	Capacity          []byte
+	IgnorePresence    bool
 }
 
 type EnvironmentGate struct {
@@ -876,6 +887,7 @@ type Review struct {
 	Remark       string
 	HostRecord   string
 	HostCommit   string
+	WaitsSince   *time.Time
 }
 
 type ReviewAlias struct {

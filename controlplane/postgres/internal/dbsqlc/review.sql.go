@@ -38,7 +38,7 @@ WHERE id IN (
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -85,6 +85,7 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.Remark,
 			&i.HostRecord,
 			&i.HostCommit,
+			&i.WaitsSince,
 		); err != nil {
 			return nil, err
 		}
@@ -232,7 +233,7 @@ func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCo
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -270,12 +271,13 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -314,12 +316,13 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -358,6 +361,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.WaitsSince,
 	)
 	return i, err
 }
@@ -698,7 +702,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -742,6 +746,7 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.Remark,
 			&i.HostRecord,
 			&i.HostCommit,
+			&i.WaitsSince,
 		); err != nil {
 			return nil, err
 		}
@@ -963,10 +968,10 @@ func (q *Queries) RestartReview(ctx context.Context, giveUpAt time.Time, iD stri
 const saveReview = `-- name: SaveReview :exec
 UPDATE reviews SET state = $1, detail = $2, done = $3, told = $4,
     comment_id = $5, deployment_id = $6, next_id = $7,
-    remark = $8, host_record = $9, host_commit = $10,
-    due_at = $11, claimed_until = NULL,
+    remark = $8, waits_since = $9, host_record = $10, host_commit = $11,
+    due_at = $12, claimed_until = NULL,
     changed_at = CASE WHEN state <> $1 OR detail <> $2 THEN now() ELSE changed_at END
-WHERE id = $12 AND generation = $13
+WHERE id = $13 AND generation = $14
 `
 
 type SaveReviewParams struct {
@@ -978,6 +983,7 @@ type SaveReviewParams struct {
 	DeploymentID *string
 	NextID       *string
 	Remark       string
+	WaitsSince   *time.Time
 	HostRecord   string
 	HostCommit   string
 	DueAt        time.Time
@@ -996,6 +1002,7 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.DeploymentID,
 		arg.NextID,
 		arg.Remark,
+		arg.WaitsSince,
 		arg.HostRecord,
 		arg.HostCommit,
 		arg.DueAt,

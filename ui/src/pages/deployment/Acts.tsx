@@ -10,11 +10,12 @@ import { usePermissionReasonOn } from "../shell/usePermissionReason";
 import { LifeActs } from "./LifeActs";
 import { Questions } from "./Questions";
 import { type Act, useAct } from "./useAct";
+import { othersOf } from "./visitors";
 import { whyNot } from "./whyNot";
 
 const t = pageTexts;
 
-type Asking = "cancel" | "remove" | "forget";
+type Asking = "cancel" | "remove" | "forget" | "retry";
 
 /** What a deployment's state allows. Nothing is shown that could never be done from here. */
 export function Acts({ deployment, steps }: { deployment: Deployment; steps: Step[] }) {
@@ -26,10 +27,14 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
   const noRetry = lack ?? whyNot("retry", deployment, person);
   const noRemove = lack ?? whyNot("remove", deployment, person);
   const { status } = deployment;
+  const retry = () => {
+    if (othersOf(deployment, Date.now()).length > 0) setAsking("retry");
+    else act.mutate("retry");
+  };
   return (
     <div className="row end acts wrap">
       <LifeActs deployment={deployment} />
-      {status === "failed" ? <Retry reason={noRetry} act={act} /> : null}
+      {status === "failed" ? <Retry reason={noRetry} act={act} retry={retry} /> : null}
       {status === "stuck" ? <Again reason={noRemove} act={act} /> : null}
       {status === "stuck" && person.role === "admin" ? (
         <Button look="danger" act={t.forget} onClick={() => setAsking("forget")}>
@@ -44,8 +49,7 @@ export function Acts({ deployment, steps }: { deployment: Deployment; steps: Ste
 
 type Props = { reason?: string; act: Act };
 
-function Retry({ reason, act }: Props) {
-  const retry = () => act.mutate("retry");
+function Retry({ reason, act, retry }: Props & { retry: () => void }) {
   useKeys({ r: () => !reason && !act.isPending && retry() });
   return (
     <Button

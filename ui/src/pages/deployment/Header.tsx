@@ -17,6 +17,7 @@ import { workingTime } from "./elapsedTime";
 import { MainUrl } from "./MainUrl";
 import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
+import { WhoIsHere } from "./WhoIsHere";
 
 const t = pageTexts;
 
@@ -118,6 +119,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
         {deployment.created_by} <Time at={deployment.created_at} className="t3" alone />
       </span>
       <TimeLeft deployment={deployment} />
+      <WhoIsHere deployment={deployment} />
       <Tries deployment={deployment} />
       <Degraded deployment={deployment} />
       <Marked deployment={deployment} />

@@ -11,6 +11,8 @@ import { useToast } from "@/components/Toast";
 import { uncopyableVolumes, volumesOf } from "@/pages/deployment/endingTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
+import { othersOf } from "./visitors";
+import { Interrupts } from "./WhoIsHere";
 
 const t = deployTexts.move;
 
@@ -34,7 +36,13 @@ export default function Move({ deployment, close }: Props) {
         look={empty ? "danger" : "ink"}
         reason={bound}
         busy={move.isPending && t.asking}
-        onClick={() => move.mutate({ node: node || undefined, drop_volumes: empty })}
+        onClick={() =>
+          move.mutate({
+            node: node || undefined,
+            drop_volumes: empty,
+            anyway: othersOf(deployment, Date.now()).length > 0 || undefined,
+          })
+        }
       >
         {t.yes}
       </Button>
@@ -43,6 +51,7 @@ export default function Move({ deployment, close }: Props) {
   return (
     <Confirm open onClose={keep} title={t.title(name)} acts={acts}>
       <p>{sayMove(deployment, volumes, empty)}</p>
+      <Interrupts on={[deployment]} />
       {bound ? <p>{bound}</p> : null}
       {volumes?.length === 0 ? null : (
         <label className="ck">

@@ -6,8 +6,10 @@ import { Confirm } from "@/components/Overlay";
 import { describeCancel } from "@/pages/deployment/endingTexts";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
+import { presenceTexts } from "./presenceTexts";
 import { RemovalEffects } from "./RemovalEffects";
 import type { Act } from "./useAct";
+import { Interrupts } from "./WhoIsHere";
 
 const t = pageTexts;
 
@@ -42,6 +44,7 @@ export function Questions({ deployment, steps, asking, close, act }: QuestionPro
         }
       >
         {asking === "cancel" ? <p>{describeCancel(deployment, steps)}</p> : null}
+        <Interrupts on={[deployment]} />
         {offline}
       </Question>
       <Question
@@ -60,8 +63,26 @@ export function Questions({ deployment, steps, asking, close, act }: QuestionPro
         }
       >
         {asking === "remove" ? <RemovalEffects deployment={deployment} /> : null}
+        <Interrupts on={[deployment]} />
         {offline}
         <p>{t.removeStays}</p>
+      </Question>
+      <Question
+        open={asking === "retry"}
+        close={close}
+        title={presenceTexts.retryTitle(name)}
+        keep={keep}
+        yes={
+          <Button
+            look="ink"
+            busy={act.isPending && t.retryBusy}
+            onClick={() => act.mutate("retry")}
+          >
+            {t.retry}
+          </Button>
+        }
+      >
+        <Interrupts on={[deployment]} />
       </Question>
       <Forget
         deployment={deployment}

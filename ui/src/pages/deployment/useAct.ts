@@ -3,6 +3,7 @@ import { ask, client, type Deployment } from "@/api/client";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { pageTexts } from "@/pages/deployment/pageTexts";
+import { othersOf } from "./visitors";
 
 const t = pageTexts;
 
@@ -22,10 +23,15 @@ export function useAct(deployment: Deployment, done: () => void) {
   };
   return useMutation({
     mutationFn: (asked: Asked) => {
-      if (asked === "retry") return ask(client.POST("/api/v1/deployments/{id}/retry", { params }));
+      // Who is there was named in the question.
+      const anyway = othersOf(deployment, Date.now()).length > 0 || undefined;
+      if (asked === "retry")
+        return ask(client.POST("/api/v1/deployments/{id}/retry", { params, body: { anyway } }));
       if (asked === "forget")
         return ask(client.POST("/api/v1/deployments/{id}/forget", { params }));
-      return ask(client.DELETE("/api/v1/deployments/{id}", { params }));
+      return ask(
+        client.DELETE("/api/v1/deployments/{id}", { params: { ...params, query: { anyway } } }),
+      );
     },
     onSuccess: (told, asked) => {
       cache.setQueryData(["deployment", deployment.id], told);

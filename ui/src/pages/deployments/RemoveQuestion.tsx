@@ -6,6 +6,7 @@ import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { RemovalEffects } from "../deployment/RemovalEffects";
+import { Interrupts } from "../deployment/WhoIsHere";
 import { nameOf } from "./useBulk";
 
 const t = pageTexts;
@@ -33,6 +34,7 @@ export function RemoveQuestion({ on, busy, keep, remove }: Props) {
   return (
     <Confirm open onClose={keep} title={title} acts={acts}>
       {on.length === 1 && on[0] ? <OfOne one={on[0]} /> : <OfSeveral on={on} />}
+      <Interrupts on={on} />
       <Offline on={on} />
       {stops ? null : <p>{t.removeStays}</p>}
     </Confirm>

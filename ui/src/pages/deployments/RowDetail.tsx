@@ -44,7 +44,9 @@ function describeState(deployment: Deployment): string {
   if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
   if (status === "ready" && services.length > 0) {
     const healthy = services.filter((service) => service.health === "healthy").length;
-    return texts.list.healthy(healthy, services.length);
+    const said = texts.list.healthy(healthy, services.length);
+    const here = deployment.visitors?.reduce((sum, one) => sum + one.visitors, 0);
+    return here ? `${said} · ${texts.list.here(here)}` : said;
   }
   return detail ?? "";
 }

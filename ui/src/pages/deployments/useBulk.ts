@@ -5,6 +5,7 @@ import { deployments } from "@/api/queries/deployments";
 import { describeError } from "@/components/States";
 import { useToast } from "@/components/Toast";
 import { pageTexts } from "@/pages/deployment/pageTexts";
+import { othersOf } from "@/pages/deployment/visitors";
 import { deployTexts } from "@/pages/deployTexts";
 
 export type Kind = "extend" | "retry" | "remove";
@@ -18,7 +19,7 @@ export function useBulk(done: (refused: Deployment[]) => void) {
   const cache = useQueryClient();
   const say = useToast();
   return useMutation({
-    mutationFn: ({ kind, on }: Asked) => Promise.allSettled(on.map(({ id }) => send(kind, id))),
+    mutationFn: ({ kind, on }: Asked) => Promise.allSettled(on.map((one) => send(kind, one))),
     onSuccess: (answers, { kind, on }) => {
       const told = answers.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
       cache.setQueryData(deployments.queryKey, (list) => list && told.reduce(mergeOne, list));
@@ -59,9 +60,13 @@ export function nameOf(on: Deployment[]): string {
   return on.length === 1 && on[0] ? on[0].name : deployTexts.rows.several(on.length);
 }
 
-function send(kind: Kind, id: string): Promise<Deployment> {
-  const params = { path: { id } };
+function send(kind: Kind, one: Deployment): Promise<Deployment> {
+  const params = { path: { id: one.id } };
   if (kind === "extend") return ask(client.POST("/api/v1/deployments/{id}/extend", { params }));
   if (kind === "retry") return ask(client.POST("/api/v1/deployments/{id}/retry", { params }));
-  return ask(client.DELETE("/api/v1/deployments/{id}", { params }));
+  // The question named those who are there.
+  const anyway = othersOf(one, Date.now()).length > 0 || undefined;
+  return ask(
+    client.DELETE("/api/v1/deployments/{id}", { params: { ...params, query: { anyway } } }),
+  );
 }

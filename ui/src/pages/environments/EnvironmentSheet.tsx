@@ -34,6 +34,7 @@ const start = (stored?: Environment) => ({
   restricted: stored?.restricted ?? false,
   cleanup_after_hours: stored ? String(stored.cleanup_after_hours || "") : PROPOSED_CLEANUP_HOURS,
   ignore_visits: stored?.ignore_visits ?? false,
+  ignore_presence: stored?.ignore_presence ?? false,
   ...placementValues(stored?.placement),
   ...capacityValues(stored?.capacity),
 });
@@ -50,6 +51,7 @@ const save = (values: Values, over?: Tagged<Environment>) =>
         restricted: values.restricted,
         cleanup_after_hours: toNumber(values.cleanup_after_hours) ?? 0,
         ignore_visits: values.ignore_visits,
+        ignore_presence: values.ignore_presence,
         placement: placementOf(values),
         capacity: capacityOf(values),
       },
@@ -115,6 +117,12 @@ export function EnvironmentSheet({ opened, taken, close }: Props) {
         name="ignore_visits"
         label={t.ignoreVisitsLabel}
         hint={t.ignoreVisitsHint}
+      />
+      <CheckField
+        form={form}
+        name="ignore_presence"
+        label={t.ignorePresenceLabel}
+        hint={t.ignorePresenceHint}
       />
       <PlacementFields form={form} />
       <CapacityFields form={form} />

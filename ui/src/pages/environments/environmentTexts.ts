@@ -41,6 +41,8 @@ export const environmentTexts = {
     "Activity is create, retry, extend and, unless ignored below, a visit to a URL. Empty means never.",
   ignoreVisitsLabel: "Visits do not count",
   ignoreVisitsHint: "For environments that robots look at all the time.",
+  ignorePresenceLabel: "Do not show who is here",
+  ignorePresenceHint: "Nobody's last request is stored, and nothing waits for those who test.",
   cleanupWrong: "Type a whole number of hours, at most 87600, or nothing.",
   placement: "Which nodes",
   placementHint: "A label is a key, or key=value. One a line.",
