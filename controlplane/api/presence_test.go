@@ -82,3 +82,24 @@ func TestPresence_NobodyIsInterruptedUnannounced(t *testing.T) {
 	w.expect(http.StatusAccepted, "DELETE", path+"?anyway=true", root, nil, nil)
 	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil) // it is going anyway
 }
+
+// Where the gate is open, the one who asks may be the visitor who is counted. It is told, and
+// refuses nothing.
+func TestPresence_CountsRefuseNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
+		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
+	d := w.deployReady("first")
+	w.expectSaved(nil, w.lifecycle.RecordPresence(t.Context(), system,
+		controlplane.PresenceReport{Deployment: d.ID, Visitors: 2, Ingress: "one"}))
+	path := "/deployments/" + string(d.ID)
+	var seen api.Deployment
+	w.expect(http.StatusOK, "GET", path, root, nil, &seen)
+	if v := seen.Visitors; v == nil || len(*v) != 1 || (*v)[0].Visitors != 2 {
+		t.Errorf("who is there: %+v", v)
+	}
+	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil)
+}

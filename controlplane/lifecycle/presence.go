@@ -31,7 +31,8 @@ func (l *Lifecycle) ForgetVisitors(ctx context.Context, actor access.Actor) erro
 }
 
 // RequireNobodyThere refuses what would interrupt others: somebody made a request within
-// controlplane.PresenceFor, and is not the actor.
+// controlplane.PresenceFor, and is not the actor. Visitors that are only counted refuse nothing: the
+// actor may be one of them.
 func (l *Lifecycle) RequireNobodyThere(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) error {
@@ -56,7 +57,7 @@ func (l *Lifecycle) RequireNobodyThere(
 		Remedy:  "Ask them first, wait until they are gone, or do it anyway (anyway, --anyway)."}
 }
 
-// listOthers returns who is at the addresses of a deployment that is there, but for the actor.
+// listOthers returns who is known to be at the addresses of a deployment, but for the actor.
 func listOthers(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	d controlplane.Deployment) (others []controlplane.Visitor, err error) {
 	if d.Status.IsGone() || d.Goal == controlplane.GoalGone {
@@ -64,7 +65,7 @@ func listOthers(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	}
 	all, err := tx.Presence().ListOf(ctx, d.ID)
 	for _, v := range all[d.ID] {
-		if v.User == "" || v.User != actor.UserID() {
+		if v.Kind != controlplane.VisitorCount && (v.User == "" || v.User != actor.UserID()) {
 			others = append(others, v)
 		}
 	}
