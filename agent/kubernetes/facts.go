@@ -212,5 +212,7 @@ func (f clusterFacts) checkMachines() wire.Check {
 	return wire.Check{ID: "machines", Severity: wire.SeverityWarning,
 		Detail: fmt.Sprintf("%d of %d machines are not ready: %s", len(f.unready),
 			f.cluster.MachineCount, text),
-		Remedy: "'kubectl get nodes' shows them; what ran there is started on the others"}
+		Remedy: "'kubectl get nodes' shows them. What ran there is started on the others, but for " +
+			"services with volumes: if a machine is off for good, say so with 'nullops node give-up " +
+			"NODE MACHINE'"}
 }

@@ -74,7 +74,6 @@ func TestKubernetesMachines(t *testing.T) {
 		p.admin.remove(t, d.Id)
 		n.nothingLeft(t, d.Id)
 	}
-	k.kubectl(t, "delete", "node", "node2")
 }
 
 // lostWithin is how long a run may take to end that was on a lost machine: its plugin's lease of a

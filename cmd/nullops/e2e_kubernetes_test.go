@@ -123,10 +123,26 @@ func (k *cluster) leavesNothing(t *testing.T) {
 			}
 			if time.Now().After(deadline) {
 				t.Errorf("left in the cluster: %s", strings.Join(left, ", "))
+				k.removeNamespaces(t, left)
 				return
 			}
 		}
 	})
+}
+
+// removeNamespaces removes those that a failed test has left: their pods would take the room of
+// later tests.
+func (k *cluster) removeNamespaces(t *testing.T, left []string) {
+	t.Helper()
+	for _, name := range left {
+		space, is := strings.CutPrefix(name, "Namespace /")
+		if !is {
+			continue
+		}
+		if _, errs, err := k.tryKubectl("", "delete", "namespace", space, "--timeout=1m"); err != nil {
+			t.Logf("remove namespace %s: %v: %s", space, err, errs)
+		}
+	}
 }
 
 // listEverything lists all objects of all kinds, but for what the cluster notes for itself and
@@ -157,6 +173,8 @@ func (k *cluster) addMachine(t *testing.T) (kill func()) {
 	}
 	t.Cleanup(func() {
 		kill()
+		// Its pods are known to be gone only now.
+		k.kubectl(t, "delete", "node", "node2", "--ignore-not-found")
 		if t.Failed() {
 			t.Log(log.String())
 		}
