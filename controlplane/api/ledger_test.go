@@ -32,7 +32,8 @@ func TestUsage_Exports(t *testing.T) {
 	w.shop()
 	pgtest.Exec(t, w.database, heldRows)
 	root := w.token("root")
-	w.expect(http.StatusOK, "PUT", "/usage/prices", root, object{"currency": "EUR", "cpu_hour": 2}, nil)
+	w.expect(http.StatusOK, "PUT", "/usage/prices", root,
+		object{"currency": "EUR", "cpu_hour": 2}, nil)
 	const days = "from=2026-11-01&to=2026-12-01"
 	read := func(rest, token string) string {
 		t.Helper()

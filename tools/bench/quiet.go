@@ -281,8 +281,8 @@ func (n neighbours) checkQuiet(ctx context.Context) error {
 	return err
 }
 
-// countRunning is how many threads of these processes have a core or wait for one. The machine's own
-// count would include our servers: a cluster at rest wakes a dozen threads at once.
+// countRunning is how many threads of these processes have a core or wait for one. The machine's
+// own count would include our servers: a cluster at rest wakes a dozen threads at once.
 func countRunning(all map[int]process) (running int) {
 	for pid := range all {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
