@@ -178,6 +178,10 @@ bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .m
 docs: setup ## build the documentation site from docs/ into ui/docs, which the next build embeds
 	@tools/docs/build.sh
 
+.PHONY: docs-tested
+docs-tested: setup ## run the tests of what the pages say, and note the day in docs/tested.json
+	@tools/run services --only postgres -- node tools/docs/tested.mjs
+
 # KEY=FILE signs a release: an ed25519 key in PEM. TWICE=1 builds it a second time and compares.
 KEY ?=
 TWICE ?=

@@ -415,3 +415,39 @@ func TestDocs_AreListedOnTheSite(t *testing.T) {
 		}
 	}
 }
+
+// Each page says when what it says was last tested: pages that docs/tested.json knows, one that
+// has changed since, and one that it does not know.
+func TestDocs_SayWhenTheyWereTested(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, name := range []string{"docs/tested.json", "docs/tutorial.md", "tools/docs/tested.mjs"} {
+		copyTo := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(copyTo), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		copyFile(t, filepath.Join("../..", name), copyTo, 0o644)
+	}
+	says := func(page string) string {
+		c := exec.CommandContext(t.Context(), "node", "tools/docs/tested.mjs", "--say", page)
+		c.Dir = root
+		said, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		return strings.TrimSpace(string(said))
+	}
+	tutorial := filepath.Join(root, "docs/tutorial.md")
+	known := regexp.MustCompile(
+		`^(Last tested on|Changed since it was last tested, on) \d+ \w+ 20\d\d\.$`)
+	if said := says("docs/tutorial.md"); !known.MatchString(said) {
+		t.Errorf("the tutorial says %q", said)
+	}
+	writeFile(t, tutorial, "# Another\n", 0o644)
+	if said := says("docs/tutorial.md"); !strings.HasPrefix(said, "Changed since") {
+		t.Errorf("a page that has changed says %q", said)
+	}
+	if said := says("docs/fresh.md"); !strings.HasPrefix(said, "Not tested yet") {
+		t.Errorf("a new page says %q", said)
+	}
+}

@@ -49,8 +49,8 @@ var indents = map[string]int{"- key": 4, "plugin": 6, "gpus": 8}
 
 // runsBlocks holds every block of YAML in the documentation to what it is for: documents to the
 // control plane, as a command previews them, and what is for Prometheus to promtool. Names of
-// services and others that only the page knows are no fault of it; all else is. Settings and Compose
-// files are held to their readers by tests of their own.
+// services and others that only the page knows are no fault of it; all else is. Settings and
+// Compose files are held to their readers by tests of their own.
 func (p *product) runsBlocks(t *testing.T) {
 	t.Helper()
 	taken := 0

@@ -109,8 +109,9 @@ func (p *product) changeAudit(t *testing.T, actor string) {
 func (p *product) backsUpTo(t *testing.T, file string) (said string, code int) {
 	t.Helper()
 	env, settings := p.settings()
-	c := exec.CommandContext(t.Context(), "sh", append([]string{"-c", `to=$1; shift; exec "$@" > "$to"`,
-		"sh", file, p.w.binary, "backup"}, settings...)...)
+	const script = `to=$1; shift; exec "$@" > "$to"`
+	c := exec.CommandContext(t.Context(), "sh", append([]string{"-c", script, "sh", file,
+		p.w.binary, "backup"}, settings...)...)
 	c.Env = append(cleanEnv(), env...)
 	out, err := c.CombinedOutput()
 	if c.ProcessState == nil {

@@ -312,8 +312,8 @@ func (s *session) logConnection(ctx context.Context) error {
 	}
 }
 
-// aheadAllowed is how far ahead of ours a node's clock may be. What it dates later happened now: runs
-// that end and lines that were written years from now would stand above all others until then.
+// aheadAllowed is how far ahead of ours a node's clock may be. What it dates later happened now:
+// runs that end and lines that were written years from now would stand above all others.
 const aheadAllowed = time.Minute
 
 func notAhead(at time.Time) time.Time {
@@ -326,8 +326,8 @@ func notAhead(at time.Time) time.Time {
 func newReport(node controlplane.NodeID, e wire.Event) lifecycle.Report {
 	r := lifecycle.Report{Node: node, Seq: e.Seq,
 		Deployment: controlplane.DeploymentID(e.Deployment), Generation: e.Generation,
-		Run: controlplane.RunID(e.Run), At: notAhead(e.At), Code: e.Code, Message: e.Message, Left: e.Left,
-		Deadline: e.Deadline}
+		Run: controlplane.RunID(e.Run), At: notAhead(e.At), Code: e.Code, Message: e.Message,
+		Left: e.Left, Deadline: e.Deadline}
 	if e.Step == "" {
 		r.Status = controlplane.DeploymentStatus(e.Phase)
 		return r

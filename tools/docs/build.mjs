@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { build } from 'vitepress'
 import sidebar from './sidebar.mjs'
+import { sayTested } from './tested.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
@@ -53,7 +54,8 @@ function prepare() {
   for (const [to, from] of pages) {
     const place = join(source, to)
     mkdirSync(dirname(place), { recursive: true })
-    writeFileSync(place, adapt(readFileSync(join(root, from), 'utf8'), from, to))
+    const text = adapt(readFileSync(join(root, from), 'utf8'), from, to)
+    writeFileSync(place, `${text.trimEnd()}\n\n---\n\n*${sayTested(from)}*\n`)
   }
   cpSync(join(root, 'docs/screenshots'), join(source, 'screenshots'), {
     recursive: true,

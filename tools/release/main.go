@@ -42,10 +42,11 @@ func main() {
 type release struct {
 	root, out, scratch string
 	version            string
-	// made is the time of the commit: what a release says about when it was made.
-	made time.Time
-	key  ed25519.PrivateKey
-	only []string
+	// commit is what is built, and made its time: what a release says about when it was made.
+	commit string
+	made   time.Time
+	key    ed25519.PrivateKey
+	only   []string
 	// narrowed are the only platforms, as GOOS/GOARCH; empty is all.
 	narrowed []string
 }
@@ -98,7 +99,7 @@ func newRelease(ctx context.Context, version, keyFile, out, only string) (*relea
 	if out == "" {
 		r.out = filepath.Join(root, "dist", version)
 	}
-	if r.made, err = commitTime(ctx, root); err != nil {
+	if r.commit, r.made, err = readCommit(ctx, root); err != nil {
 		return nil, err
 	}
 	if only != "" {
@@ -120,13 +121,24 @@ func newRelease(ctx context.Context, version, keyFile, out, only string) (*relea
 	return r, err
 }
 
-func commitTime(ctx context.Context, root string) (time.Time, error) {
-	said, err := exec.CommandContext(ctx, "git", "-C", root, "log", "-1", "--format=%ct").Output()
+func readCommit(ctx context.Context, root string) (commit string, made time.Time, err error) {
+	said, err := exec.CommandContext(ctx, "git", "-C", root, "log", "-1", "--format=%H %ct").Output()
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the time of the commit: %w", err)
+		return "", made, fmt.Errorf("read the commit: %w", err)
 	}
-	seconds, err := strconv.ParseInt(strings.TrimSpace(string(said)), 10, 64)
-	return time.Unix(seconds, 0).UTC(), err
+	commit, at, _ := strings.Cut(strings.TrimSpace(string(said)), " ")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	return commit, time.Unix(seconds, 0).UTC(), err
+}
+
+// checkStill refuses a release of which parts may be of one commit, and parts of another.
+func (r *release) checkStill(ctx context.Context) error {
+	now, _, err := readCommit(ctx, r.root)
+	if err == nil && now != r.commit {
+		err = fmt.Errorf("the sources changed while it was built, from commit %.10s to %.10s: "+
+			"build it again, in a clone that nobody else works in", r.commit, now)
+	}
+	return err
 }
 
 // part is one kind of what a release has. Parts are built in the order of the list: later ones
@@ -176,6 +188,9 @@ func (r *release) build(ctx context.Context) (err error) {
 		if err := p.build(r, ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
+	}
+	if err := r.checkStill(ctx); err != nil {
+		return err
 	}
 	if err := os.RemoveAll(place); err != nil {
 		return err

@@ -15,9 +15,9 @@ const mostNotes = 200
 // writeNotes writes the subjects of the commits since the last release.
 func (r *release) writeNotes(ctx context.Context) error {
 	since := r.lastRelease(ctx)
-	span := "HEAD"
+	span := r.commit
 	if since != "" {
-		span = since + "..HEAD"
+		span = since + ".." + r.commit
 	}
 	log, err := exec.CommandContext(ctx, "git", "-C", r.root, "log", "--no-merges", "--format=%s",
 		fmt.Sprintf("--max-count=%d", mostNotes), span).Output()
@@ -43,7 +43,7 @@ func (r *release) writeNotes(ctx context.Context) error {
 // lastRelease is the newest tag before this commit; empty before the first.
 func (r *release) lastRelease(ctx context.Context) string {
 	tag, err := exec.CommandContext(ctx, "git", "-C", r.root, "describe", "--tags", "--abbrev=0",
-		"--match", "v[0-9]*", "--exclude", r.version).Output()
+		"--match", "v[0-9]*", "--exclude", r.version, r.commit).Output()
 	if err != nil {
 		return ""
 	}

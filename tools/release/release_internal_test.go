@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -176,5 +177,44 @@ func TestPackages_AreFilledIn(t *testing.T) {
 	}
 	if strings.Contains(string(text), "${") {
 		t.Errorf("a variable is left in %s", text)
+	}
+}
+
+// A release is of one commit: its notes name none that came while it was built, and one that did
+// refuses it.
+func TestRelease_IsOfOneCommit(t *testing.T) {
+	dir := t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		c := exec.CommandContext(t.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a",
+			"-c", "user.email=a@example.org"}, args...)...)
+		if said, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v %s", args, err, said)
+		}
+	}
+	git("init", "--quiet")
+	git("commit", "--quiet", "--allow-empty", "--message", "Begin")
+	commit, made, err := readCommit(t.Context(), dir)
+	if err != nil || time.Since(made) > time.Hour {
+		t.Fatalf("commit %s of %s: %v", commit, made, err)
+	}
+	r := &release{root: dir, out: t.TempDir(), version: "v1.2.3", commit: commit, made: made}
+	if err := r.checkStill(t.Context()); err != nil {
+		t.Error(err)
+	}
+	git("commit", "--quiet", "--allow-empty", "--message", "Go on")
+	if err := r.writeNotes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	notes, err := os.ReadFile(filepath.Join(r.out, "release-notes.md"))
+	// promise: D-04
+	if err != nil || !strings.Contains(string(notes), "- Begin\n") ||
+		strings.Contains(string(notes), "Go on") {
+		t.Errorf("the notes are %s, %v", notes, err)
+	}
+	// promise: D-04
+	if err := r.checkStill(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "the sources changed while it was built") {
+		t.Errorf("another commit came: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ if (!file) throw new Error("say which file the picture goes to");
 const SIZE = { width: 880, height: 560 };
 /** How often the run is looked at, and the most pictures of it: the file has to stay small. */
 const EVERY = 700;
-const MOST = 10;
+const MOST = 12;
 
 const frames = [];
 
@@ -73,36 +73,41 @@ function animate(all) {
   return Buffer.concat(out);
 }
 
+/** Chooses versions and creates, as a person does. */
+async function choose(page, name) {
+  await page.goto("/deployments/new?project=shop");
+  const sheet = page.getByRole("dialog", { name: "New deployment" });
+  await sheet.getByLabel("Name").fill(name);
+  await sheet.getByText(/ checks? passed/).waitFor();
+  await take(page, 1800);
+  await sheet.getByRole("button", { name: /^Version of web/ }).click();
+  await page.getByRole("option").first().waitFor();
+  await take(page, 1500);
+  await page
+    .getByRole("option", { name: /cart-redesign/ })
+    .first()
+    .click();
+  await page.getByRole("listbox").waitFor({ state: "detached" });
+  await sheet.getByText(/ checks? passed/).waitFor();
+  await take(page, 1200);
+  await sheet.getByRole("button", { name: /^Create deployment/ }).click();
+  await page.waitForURL(new RegExp(`/${name}/run`));
+}
+
+const name = "cart-redesign";
 const browser = await launch();
 try {
   const { page } = await open(browser);
   await page.setViewportSize(SIZE);
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await signIn(page);
-  await page.goto("/deployments/new");
-  await page.getByLabel("Name").fill("cart-redesign");
-  await page.waitForTimeout(1000);
-  await take(page, 2000);
-  const made = await page.evaluate(async () => {
-    const response = await fetch("/api/v1/deployments", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({
-        name: "cart-redesign",
-        project: "shop",
-        environment: "qa",
-        versions: { web: "feat-cart-redesign-51d0e7b" },
-      }),
-    });
-    return response.json();
-  });
-  await page.goto(`/d/${made.id}`);
-  await page.getByRole("heading", { name: "cart-redesign" }).waitFor();
+  await choose(page, name);
+  const find = async () => (await api(page, `/deployments?name=${name}&limit=1`)).items[0];
   let last;
   await until(
     "the run is done",
     async () => {
-      const { status, steps_done } = await api(page, `/deployments/${made.id}`);
+      const { status, steps_done } = await find();
       if (frames.length < MOST && steps_done !== last) await take(page, EVERY);
       last = steps_done;
       return status === "ready";
@@ -111,7 +116,7 @@ try {
   );
   await page.waitForTimeout(1000);
   await take(page, 2000);
-  const { services } = await api(page, `/deployments/${made.id}`);
+  const { services } = await api(page, `/deployments/${(await find()).id}`);
   await page.goto(services.find(({ step }) => step === "web").url);
   await page.waitForTimeout(1000);
   await take(page, 3000);
