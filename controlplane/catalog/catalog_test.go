@@ -234,6 +234,25 @@ func TestRegistry_PasswordIsSealedAndKept(t *testing.T) {
 	}
 }
 
+// Built-in registries that nothing uses are not asked: offline, all of them would fail for ever.
+func TestCheckRegistries_AsksWhatIsUsed(t *testing.T) {
+	w := newWorld(t)
+	w.shop(t)
+	ctx := t.Context()
+	// Nothing listens there; the others are those of a fresh installation.
+	w.exec(t, "UPDATE registries SET host = '127.0.0.1:1', insecure = true WHERE builtin")
+	failing := must(w.CheckRegistries(ctx, w.admin))(t)
+	if len(failing) != 0 {
+		t.Errorf("unused built-in registries are asked: %v", failing)
+	}
+	w.exec(t, `UPDATE services SET registry_id = (SELECT id FROM registries WHERE builtin
+		ORDER BY name LIMIT 1) WHERE name = 'api'`)
+	failing = must(w.CheckRegistries(ctx, w.admin))(t)
+	if len(failing) != 1 {
+		t.Errorf("of the built-in registries the one in use fails alone, got %v", failing)
+	}
+}
+
 // A ciphertext moved to another row does not open.
 func TestRegistry_MovedCiphertext(t *testing.T) {
 	t.Parallel()

@@ -17,25 +17,19 @@ import (
 // checkedAtOnce bounds how many registries are asked side by side.
 const checkedAtOnce = 4
 
-// CheckRegistries asks all registries whether they answer and take our credentials, and returns
-// why those that do not fail, by name.
+// CheckRegistries asks registries whether they answer and take our credentials, and returns why
+// those that do not fail, by name. A built-in one is asked once something uses it: without a way
+// to the internet, each of them would be an alert that nobody can do anything about.
 func (c *Catalog) CheckRegistries(
 	ctx context.Context, actor access.Actor,
 ) (map[string]string, error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return nil, err
 	}
-	all := map[string]controlplane.Registry{}
-	err := c.store.Read(ctx, func(tx *postgres.Tx) error {
-		for after := ""; ; {
-			some, err := tx.Registries().List(ctx, after, controlplane.MaxPage)
-			for _, r := range some {
-				all[r.Name], after = r, r.Name
-			}
-			if err != nil || len(some) < controlplane.MaxPage {
-				return err
-			}
-		}
+	var all map[string]controlplane.Registry
+	err := c.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		all, err = registriesInUse(ctx, tx)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -57,4 +51,32 @@ func (c *Catalog) CheckRegistries(
 		})
 	}
 	return failing, group.Wait()
+}
+
+// registriesInUse are those that somebody added, and of the built-in ones those in use, by name.
+func registriesInUse(
+	ctx context.Context, tx *postgres.Tx,
+) (map[string]controlplane.Registry, error) {
+	all := map[string]controlplane.Registry{}
+	for after := ""; ; {
+		some, err := tx.Registries().List(ctx, after, controlplane.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range some {
+			after = r.Name
+			users := []string{r.Name}
+			if r.Builtin {
+				if users, err = tx.Registries().Users(ctx, r.ID); err != nil {
+					return nil, err
+				}
+			}
+			if len(users) > 0 {
+				all[r.Name] = r
+			}
+		}
+		if len(some) < controlplane.MaxPage {
+			return all, nil
+		}
+	}
 }

@@ -79,6 +79,15 @@ func (t Registries) Put(ctx context.Context, r controlplane.Registry, created bo
 	return nil
 }
 
+// Users names what uses a registry.
+func (t Registries) Users(ctx context.Context, id controlplane.RegistryID) ([]string, error) {
+	users, err := t.q.ListUsersOfRegistry(ctx, string(id))
+	if err != nil {
+		return nil, fmt.Errorf("list what uses a registry: %w", err)
+	}
+	return users, nil
+}
+
 // Delete removes a registry that nothing uses.
 func (t Registries) Delete(ctx context.Context, id controlplane.RegistryID) error {
 	users, err := t.q.ListUsersOfRegistry(ctx, string(id))

@@ -153,7 +153,7 @@ async function audit(page) {
   await page.getByText("Place in the chain").waitFor({ state: "detached" });
   await page.getByText("The chain has not been checked in this tab yet.").waitFor();
   await page.getByRole("button", { name: "Check the chain" }).click();
-  await page.getByText(/^Chain whole, checked \d\d:\d\d/).waitFor();
+  await page.getByText(/^Chain whole, checked \d+:\d\d/).waitFor();
   await faultless(page, "audit");
   const arrives = page.waitForEvent("download");
   await page.getByRole("button", { name: "Export" }).click();

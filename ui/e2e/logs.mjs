@@ -59,6 +59,40 @@ async function columns(page, log) {
     .click();
 }
 
+/** What stands at the top of the log, and how far from it, in whole pixels. */
+const topOf = (log) =>
+  log.evaluate((box) => {
+    const edge = box.getBoundingClientRect().top;
+    const first = [...box.querySelectorAll(".ln")].find(
+      (line) => line.getBoundingClientRect().bottom > edge + 1,
+    );
+    return [first?.innerText, Math.round((first?.getBoundingClientRect().top ?? 0) - edge)];
+  });
+
+/** The tail stays at its end; who scrolls up reads on there, whatever is written meanwhile. */
+async function tails(page, log) {
+  await page.getByRole("button", { name: "Following", exact: true }).waitFor();
+  await log.hover();
+  await page.mouse.wheel(0, -400);
+  await page.getByRole("button", { name: "Paused", exact: true }).waitFor();
+  let before;
+  await until("it has stopped", async () => {
+    const last = JSON.stringify(before);
+    before = await topOf(log);
+    await page.waitForTimeout(150);
+    return JSON.stringify(before) === last;
+  });
+  const more = page.getByRole("button", { name: /^\d+ new lines$/ });
+  await until("lines came", async () => Number.parseInt(await more.innerText(), 10) > 3, RUN);
+  same(await topOf(log), before, "what stands at the top after lines came");
+  await picture(page, "log-paused");
+  await more.click();
+  await page.getByRole("button", { name: "Following", exact: true }).waitFor();
+  await until("the end is in sight", () =>
+    log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight < 24),
+  );
+}
+
 /** To the first error by a key, and through time by arrows. */
 async function jumps(page, log) {
   await page.keyboard.press("p");
@@ -100,7 +134,7 @@ async function finds(page) {
 
 export const stories = [
   [
-    "a service writes records: its log has columns, folds, finds and leads through time",
+    "a service writes records: its log has columns, folds, keeps its place, finds and leads through time",
     async ({ page }) => {
       const name = freshName("records");
       let id;
@@ -110,6 +144,7 @@ export const stories = [
         await page.goto(`/d/${id}/logs?log=talk`);
         const log = page.getByRole("log");
         await columns(page, log);
+        await tails(page, log);
         await jumps(page, log);
         await finds(page);
       } finally {

@@ -174,7 +174,7 @@ async function metrics(page, id, services) {
 /** One crosshair through all charts, by pointer and by arrow keys; limits and what happened are named. */
 async function crosshair(page) {
   const charts = page.locator(".chart");
-  const past = /\d\d:\d\d.* · \S/;
+  const past = /\d:\d\d.* · \S/;
   const then = async () => {
     const said = await page.locator("figcaption").allInnerTexts();
     return said.filter((text) => past.test(text)).length;

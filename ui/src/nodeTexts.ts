@@ -108,7 +108,7 @@ export const nodeTexts = {
   of: (part: number | string, whole: number | string) => `${part} of ${whole}`,
   room: (cpu: string, memory: string) => `${cpu} cores, ${memory}`,
   fleetRoom: (cpu: string, memory: string, count: number) =>
-    `${cpu} cores and ${memory} of memory promised to ${plural(count, "deployment")}`,
+    `${cpu} cores and ${memory} of memory allocated to ${plural(count, "deployment")}`,
   plugins: {
     title: (here: number, all: number) => `${here} of ${plural(all, "plugin")} here`,
     here: (count: number) => `${plural(count, "plugin")} here`,
@@ -186,7 +186,6 @@ export const nodeTexts = {
   forgetTitle: (name: string) => `Give up ${name} and everything on it?`,
   forgetBody: (count: number) =>
     `For a machine that will not come back. Its ${plural(count, "deployment")} ${count === 1 ? "counts" : "count"} as forgotten, their names are free again, and what was left, and where, is recorded. The machine itself is not touched.`,
-  forgetReason: "The node answers: drain it and remove what is there instead.",
   reject: "Keep the approved one",
   expectedPrint: "Expected at first contact",
   rejectedPrint: "Rejected",

@@ -140,7 +140,7 @@ export const stepTexts = {
   entry: (field: string, which: string | number) => `${field}, ${which}`,
   addEntry: "Add one",
   entryName: (field: string) => `Name of another of ${field}`,
-  entryNameEmpty: "Give it a name first.",
+  entryNameShort: "Name",
   entryNameTaken: "There is one of this name.",
   json: "JSON",
   jsonWrong: (why: string) => `This is no JSON: ${why}`,

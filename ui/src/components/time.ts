@@ -55,7 +55,7 @@ export function elapsedBetween(from?: string | null, to?: string | null, now = D
 
 /* Making one costs more than all else that a row of a list does. */
 const moment = new Intl.DateTimeFormat(dateLocale, { dateStyle: "medium", timeStyle: "medium" });
-const hours = new Intl.DateTimeFormat(dateLocale, { hour: "2-digit", minute: "2-digit" });
+const hours = new Intl.DateTimeFormat(dateLocale, { hour: "numeric", minute: "2-digit" });
 const days = new Intl.DateTimeFormat(dateLocale, { day: "numeric", month: "short" });
 
 /** The exact moment, in the reader's own zone, for tooltips: "21 Nov 2026, 14:02:11". */

@@ -1,6 +1,6 @@
+import { sayField } from "@/components/fieldTexts";
 import { changeTexts } from "@/editor/compare/changeTexts";
 import { editorTexts } from "@/editor/editorTexts";
-import { shortField } from "@/editor/model/stepFields";
 import type { StepChange } from "../model/merge";
 import { isEmptyDiff, type LayoutDiff } from "./layoutDiff";
 import "./compare.css";
@@ -54,7 +54,7 @@ function Fields({ fields }: { fields: StepChange["fields"] }) {
     <ul>
       {fields.map((field) => (
         <li key={field.path}>
-          <span className="t2">{shortField(field.path)}</span>
+          <span className="t2">{sayField(field.path)}</span>
           <ValueDiff old={field.old} now={field.now} />
         </li>
       ))}

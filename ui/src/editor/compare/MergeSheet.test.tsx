@@ -30,7 +30,7 @@ it("puts nothing together before somebody chose for each field that both changed
   expect(screen.getAllByRole("radio").some((one) => (one as HTMLInputElement).checked)).toBe(false);
   fireEvent.click(act);
   expect(resolved).not.toHaveBeenCalled();
-  fireEvent.click(screen.getByRole("radio", { name: "Take theirs for web › A" }));
+  fireEvent.click(screen.getByRole("radio", { name: "Take theirs for web › variable A" }));
   fireEvent.click(act);
   expect(resolved).toHaveBeenCalledWith({ "web service.env.A": "theirs" });
 });

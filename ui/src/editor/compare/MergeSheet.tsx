@@ -1,9 +1,9 @@
 import { useMemo, useState } from "react";
 import { Button } from "@/components/Button";
+import { sayField } from "@/components/fieldTexts";
 import { Sheet } from "@/components/Overlay";
 import { mergeTexts } from "@/editor/compare/mergeTexts";
 import { editorTexts } from "@/editor/editorTexts";
-import { shortField } from "@/editor/model/stepFields";
 import type { Doc } from "../model/document";
 import { type Choices, type Conflict, conflictId, type StepChange, threeWay } from "../model/merge";
 import type { DraftConflict } from "../session/conflict";
@@ -45,7 +45,7 @@ export function MergeSheet(props: {
         </>
       }
     >
-      <div className="form mrg">
+      <div className="form grow mrg">
         <p className="t2">{t.count(merged.mine.length, merged.conflicts.length)}</p>
         {merged.conflicts.length > 0 ? (
           <div className="tblf">
@@ -86,7 +86,7 @@ type RowProps = {
 };
 
 function Row({ conflict, chosen, onChoose }: RowProps) {
-  const what = `${conflict.key} › ${conflict.path ? shortField(conflict.path) : t.whole}`;
+  const what = `${conflict.key} › ${conflict.path ? sayField(conflict.path) : t.whole}`;
   const side = (name: "mine" | "theirs") => (
     <td data-on={chosen === name || undefined}>
       <label className="row">
@@ -106,7 +106,7 @@ function Row({ conflict, chosen, onChoose }: RowProps) {
     <tr>
       <td>
         <b>{conflict.key}</b>{" "}
-        <span className="t3">› {conflict.path ? shortField(conflict.path) : t.whole}</span>
+        <span className="t3">› {conflict.path ? sayField(conflict.path) : t.whole}</span>
       </td>
       <td>
         <FieldValue value={conflict.base} />

@@ -1,5 +1,5 @@
 import { Plus } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import { containerOf, containerPath } from "../model/document";
@@ -16,7 +16,9 @@ export function Env({ step, doc, catalogue, problems, onChange }: StepFormProps)
   const wrong = name !== "" && name.includes("=");
   const at = `${containerPath(step)}.env`;
   const env = containerOf(step)?.env ?? {};
+  const field = useRef<HTMLInputElement>(null);
   const add = () => {
+    if (!name) field.current?.focus();
     if (!name || wrong) return;
     onChange(`${at}.${name}`, env[name] ?? "");
     setName("");
@@ -56,6 +58,7 @@ export function Env({ step, doc, catalogue, problems, onChange }: StepFormProps)
         <div className="row">
           <div className={`in grow ${wrong ? "err" : ""}`}>
             <input
+              ref={field}
               className="mono"
               aria-label={t.envName}
               placeholder={t.envName}
@@ -65,11 +68,7 @@ export function Env({ step, doc, catalogue, problems, onChange }: StepFormProps)
               onKeyDown={(event) => event.key === "Enter" && add()}
             />
           </div>
-          <Button
-            small
-            onClick={add}
-            reason={wrong ? t.envNameWrong : name ? undefined : t.envNameWrong}
-          >
+          <Button small onClick={add} reason={wrong ? t.envNameWrong : undefined}>
             <Plus className="i sm" aria-hidden="true" /> {t.addEnv}
           </Button>
         </div>

@@ -84,11 +84,16 @@ function takesChoice(type: PortType, value: unknown, chosen: string): value is s
   return typeof value === "string" && (type === "text" || !chosen.includes("{{"));
 }
 
+/** What a field has while it is empty; of an empty text there is nothing to show. */
+function sayDefault(value: unknown): string | undefined {
+  return value === undefined || value === "" ? undefined : JSON.stringify(value);
+}
+
 function Parameter({ name, path, property, value, ...rest }: ParameterProps) {
   const type = typeOf(property);
   const label = typeof property.title === "string" ? property.title : name;
   const hint = typeof property.description === "string" ? property.description : undefined;
-  const standard = property.default === undefined ? undefined : JSON.stringify(property.default);
+  const standard = sayDefault(property.default);
   const refers = typeof value === "string" && value.includes("${{");
   // A field with a reference in it is text until it is left, though the reference is deleted.
   const [held, setHeld] = useState(false);

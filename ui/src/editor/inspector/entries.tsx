@@ -1,5 +1,5 @@
 import { Plus } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import { properties, typeOf } from "../model/catalogue";
@@ -127,16 +127,25 @@ type NewNameProps = {
 
 function NewName({ label, taken, add }: NewNameProps) {
   const [name, setName] = useState("");
-  const why = name === "" ? t.entryNameEmpty : taken(name) ? t.entryNameTaken : undefined;
+  const field = useRef<HTMLInputElement>(null);
+  const why = taken(name) ? t.entryNameTaken : undefined;
   const take = () => {
-    if (why) return;
+    if (name === "") field.current?.focus();
+    if (name === "" || why) return;
     add(name);
     setName("");
   };
   return (
     <div className="row">
       <div className="grow">
-        <SmallInput label={t.entryName(label)} value={name} onChange={setName} onEnter={take} />
+        <SmallInput
+          ref={field}
+          label={t.entryName(label)}
+          placeholder={t.entryNameShort}
+          value={name}
+          onChange={setName}
+          onEnter={take}
+        />
       </div>
       <Button small reason={why} onClick={take}>
         <Plus className="i sm" aria-hidden="true" /> {t.addEntry}

@@ -1,5 +1,5 @@
 import { Plus, X } from "lucide-react";
-import type { ReactNode } from "react";
+import type { ReactNode, Ref } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
@@ -76,19 +76,23 @@ export function Group({
 type SmallProps = {
   id?: string;
   label: string;
+  /** Shorter than the label, where that would be cut. */
+  placeholder?: string;
   value: string;
   onChange: (text: string) => void;
   onEnter?: () => void;
+  ref?: Ref<HTMLInputElement>;
 };
 
-export function SmallInput({ id, label, value, onChange, onEnter }: SmallProps) {
+export function SmallInput({ id, label, value, onChange, onEnter, ...rest }: SmallProps) {
   return (
     <div className="in sm">
       <input
         id={id}
+        ref={rest.ref}
         className="mono"
         aria-label={label}
-        placeholder={label}
+        placeholder={rest.placeholder ?? label}
         title={label}
         value={value}
         spellCheck={false}

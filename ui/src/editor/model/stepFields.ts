@@ -44,6 +44,8 @@ export function fieldsOf(step: Step): Fields {
     for (const [key, part] of Object.entries(value)) {
       const path = at ? `${at}.${key}` : key;
       if (path === "key" || part === undefined) continue;
+      // Waiting for nothing is said by an empty list, and by none.
+      if (path === "needs" && (part as unknown[]).length === 0) continue;
       const by = LISTS[path];
       if (by && Array.isArray(part))
         for (const [id, one] of entriesByName(part, by)) out.set(`${path}.${id}`, one);

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import type { Schemas } from "@/api/client";
 import { pipeline as pipelineQuery } from "@/api/queries/catalog";
 import { isName } from "@/components/names";
@@ -49,8 +49,15 @@ export function Summary({ project, environment, name, refusal, checks }: Props) 
           <h3 className="mb-1">{t.hosts}</h3>
           <ul className="flex flex-col gap-1">
             {open.map((step) => (
-              <li key={step} className="mono break-all">
-                {environment.scheme}://{step}.{shown}.{suffix}
+              <li key={step} className="mono wrap-anywhere">
+                {`${environment.scheme}://${step}.${shown}.${suffix}`
+                  .split(/(?=[.:]\w)/)
+                  .map((part) => (
+                    <Fragment key={part}>
+                      {part}
+                      <wbr />
+                    </Fragment>
+                  ))}
               </li>
             ))}
           </ul>

@@ -60,7 +60,7 @@ describe("the question of a run", () => {
     show();
     // promise: B-35
     expect(screen.getByText("Is the test data loaded?")).toBeTruthy();
-    expect(screen.getByText(/waits for anyone of qa\. It fails at/)).toBeTruthy();
+    expect(screen.getByText(/waits for anyone of qa\. It fails if nobody answers by/)).toBeTruthy();
   });
 
   it("can be answered from the palette, or says there why not", () => {

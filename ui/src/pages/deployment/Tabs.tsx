@@ -1,6 +1,7 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
 import { useKeys } from "@/components/Shell";
+import { useTabInSight } from "@/components/useTabInSight";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { deployTexts } from "@/pages/deployTexts";
@@ -39,8 +40,9 @@ type Props = {
 };
 
 export function Tabs({ shown, level, counts }: Props) {
+  const inSight = useTabInSight(shown);
   return (
-    <nav className="tabs line" aria-label={t.tabsLabel}>
+    <nav ref={inSight} className="tabs line" aria-label={t.tabsLabel}>
       {tabsFor(level).map((tab) => (
         <Tab key={tab} tab={tab} current={shown === tab} count={counts[tab] ?? 0} />
       ))}

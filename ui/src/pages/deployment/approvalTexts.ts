@@ -5,7 +5,7 @@ export const approvalTexts = {
     const who = [...teams.map((team) => `anyone of ${team}`), ...users];
     return `The run waits for ${who.length > 0 ? who.join(", ") : "anyone with Full"}.`;
   },
-  until: (at: string) => `It fails at ${at}.`,
+  until: (at: string) => `It fails if nobody answers by ${at}.`,
   answered: (who: string, yes: boolean, at: string, node: string) =>
     `${who} ${yes ? "approved" : "rejected"} it at ${at}; ${node || "the node"} has not received the answer yet.`,
   yes: "Yes, go on",

@@ -101,9 +101,9 @@ function Meter({ what, all, used, promised, limit, say }: MeterProps) {
     promised !== undefined && all ? t.promised(say(promised), limit && say(limit)) : undefined;
   return (
     <div className="meter">
-      <div className="row gap-2">
+      <div className="row wrap gap-x-2 gap-y-0">
         <span className="s">{what}</span>
-        <span className="s t2 end tr">{words}</span>
+        <span className="s t2 end">{words}</span>
       </div>
       <svg
         viewBox="0 0 100 6"

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { ApiError, ask, client, type Schemas } from "@/api/client";
 import { environments as environmentsQuery, node as nodeQuery } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
@@ -41,6 +41,7 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
   const [body, setBody] = useState({ name: "", environment: "", address: "", thumbprint: "" });
   const [connects, setConnects] = useState(false);
   const [nameError, setNameError] = useState<string>();
+  const first = useRef<HTMLInputElement>(null);
   const environment = body.environment || environments[0]?.name || "";
   const add = useMutation({
     mutationFn: () =>
@@ -88,9 +89,10 @@ function Form({ close, made }: { close: () => void; made: (enrolment: Enrolment)
     </div>
   );
   return (
-    <Sheet open narrow onClose={close} title={t.addTitle} foot={foot}>
+    <Sheet open narrow onClose={close} title={t.addTitle} foot={foot} focus={first}>
       <form id="add-node" className="form grow" onSubmit={submit} noValidate>
         <Field
+          ref={first}
           label={t.name}
           mono
           spellCheck={false}

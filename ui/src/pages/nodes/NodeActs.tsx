@@ -63,9 +63,13 @@ export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
         <Button act={t.remove} look="danger" onClick={() => setAsking("remove")}>
           {t.remove}
         </Button>
-      ) : (
-        <Forget node={node} ask={() => setAsking("forget")} />
-      )}
+      ) : null}
+      {node.deployments > 0 && node.status !== "online" ? (
+        // Only for a machine that is away: what answers can be emptied properly.
+        <Button act={t.forget} look="danger" onClick={() => setAsking("forget")}>
+          {t.forget}
+        </Button>
+      ) : null}
       <Confirm
         open={asking !== undefined}
         onClose={close}
@@ -87,16 +91,6 @@ export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
       </Confirm>
       {made ? <Enrolled enrolment={made} close={() => setMade(undefined)} /> : null}
     </div>
-  );
-}
-
-/** Only for a machine that is away: what answers can be emptied properly. */
-function Forget({ node, ask }: { node: NodeInfo; ask: () => void }) {
-  const reason = node.status === "online" ? t.forgetReason : undefined;
-  return (
-    <Button act={t.forget} look="danger" reason={reason} onClick={ask}>
-      {t.forget}
-    </Button>
   );
 }
 

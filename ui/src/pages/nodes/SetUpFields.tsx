@@ -92,7 +92,7 @@ export function Advanced(fields: Fields) {
   }, [hidden]);
   return (
     <>
-      <label className="row">
+      <label className="ck">
         <input
           type="checkbox"
           checked={values.install}

@@ -9,11 +9,11 @@ import { useOpenSheet } from "@/lists/useOpenSheet";
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { PluginSheet } from "./PluginSheet";
-import { fieldNames } from "./schema";
+import { fieldTitles } from "./schema";
 
 type Plugin = Schemas["Plugin"];
 
-const parameterNames = (one: Plugin) => fieldNames(one.component.parameters).join(", ");
+const parameterNames = (one: Plugin) => fieldTitles(one.component.parameters).join(", ");
 
 const columns: Column<Plugin>[] = [
   { head: t.columns.name, cell: (one) => <OpenLink name={one.name} /> },
@@ -30,7 +30,7 @@ const columns: Column<Plugin>[] = [
   {
     head: t.columns.takes,
     wide: true,
-    cell: (one) => <span className="mono t2">{parameterNames(one) || "–"}</span>,
+    cell: (one) => <span className="t2">{parameterNames(one) || "–"}</span>,
   },
   {
     head: t.columns.actions,

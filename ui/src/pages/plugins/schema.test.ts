@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fieldNames, readJson, readSchema } from "./schema";
+import { fieldNames, fieldTitles, readJson, readSchema } from "./schema";
 
 describe("a schema as it is typed", () => {
   it("says line and column of what is no JSON", () => {
@@ -54,4 +54,9 @@ describe("a schema as it is typed", () => {
     expect(fieldNames(value)).toEqual(["rows", "mode"]);
     expect(fieldNames(undefined)).toEqual([]);
   });
+});
+
+it("calls fields as their form does, in its order", () => {
+  const properties = { b: { title: "Second" }, a: { title: "First" }, c: {} };
+  expect(fieldTitles({ "x-order": ["a", "b", "c"], properties })).toEqual(["First", "Second", "c"]);
 });

@@ -1,3 +1,4 @@
+import { parametersOf } from "@/editor/model/catalogue";
 import { pluginTexts as t } from "@/pages/catalogTexts";
 import { isObject, type Json, schemaProblem } from "./schemaProblem";
 
@@ -31,6 +32,10 @@ export function readSchema(text: string): Read {
   const wrong = read.wrong ?? (read.value && schemaProblem(read.value));
   return wrong ? { ...read, wrong } : read;
 }
+
+/** How its form calls the fields, in the order in which they stand there. */
+export const fieldTitles = (schema: Json | undefined): string[] =>
+  parametersOf(schema).map(([name, { title }]) => (typeof title === "string" ? title : name));
 
 /** The names of the fields that a form of this schema has, in its order. */
 export const fieldNames = (schema: Json | undefined): string[] =>

@@ -26,7 +26,11 @@ export function About() {
       {query.data ? (
         <dl className="kv">
           {Object.entries(query.data).map(([name, value]) => (
-            <Known key={name} name={name} value={String(value)} />
+            <Known
+              key={name}
+              name={t.known[name] ?? name.replaceAll("_", " ")}
+              value={String(value)}
+            />
           ))}
           <dt>{t.you}</dt>
           <dd>
@@ -42,7 +46,7 @@ export function About() {
 function Known({ name, value }: { name: string; value: string }) {
   return (
     <>
-      <dt>{name.replaceAll("_", " ")}</dt>
+      <dt>{name}</dt>
       <dd className="row">
         <span className="mono">{value}</span>
         <CopyButton text={value} what={name} />

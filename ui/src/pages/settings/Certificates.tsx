@@ -31,8 +31,8 @@ export function Certificates() {
   const taken = query.data?.map((one) => one.name) ?? [];
   return (
     <>
-      <div className="row">
-        <div className="grow">
+      <div className="row wrap">
+        <div className="grow basis-72">
           <h2>{t.title}</h2>
           <p className="t2">{t.what}</p>
         </div>

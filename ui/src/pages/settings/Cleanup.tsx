@@ -47,6 +47,7 @@ function Kept() {
     <section className="col gap-2">
       <h3>{t.kept}</h3>
       <Values
+        words
         all={[
           [t.removed, t.days(data.removed_days)],
           [t.audit, t.days(data.audit_days)],

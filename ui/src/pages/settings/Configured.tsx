@@ -44,14 +44,14 @@ export function Configured<T>({ texts, of, children }: Props<T>) {
   );
 }
 
-/** Names and values of settings. */
-export function Values({ all }: { all: [string, string][] }) {
+/** Names and values of settings, as they are written or in words. */
+export function Values({ all, words }: { all: [string, string][]; words?: boolean }) {
   return (
     <dl className="kv">
       {all.map(([name, value]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
-          <dd className="mono wrap-anywhere">{value}</dd>
+          <dd className={words ? undefined : "mono wrap-anywhere"}>{value}</dd>
         </Fragment>
       ))}
     </dl>

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Top, useTitle } from "@/components/Shell";
+import { useTabInSight } from "@/components/useTabInSight";
 import { settingsTexts as t } from "@/pages/settings/settingsTexts";
 import { NotFound } from "../shell/ErrorPages";
 import { type SettingsTab, settingsTabs } from "../shell/navigation";
@@ -29,6 +30,7 @@ export function Settings() {
   const { tab = "keys" } = route.useParams();
   const reason = useReasonNotAdmin();
   useTitle(t.tabs[tab] ?? t.title, t.title);
+  const inSight = useTabInSight(tab);
   const Shown = tabs[tab as SettingsTab];
   if (reason || !Shown) return <NotFound />;
   return (
@@ -36,7 +38,7 @@ export function Settings() {
       <Top>
         <h1>{t.title}</h1>
       </Top>
-      <nav className="tabs line" aria-label={t.title}>
+      <nav ref={inSight} className="tabs line" aria-label={t.title}>
         {settingsTabs.map((one) => (
           <Link
             key={one}

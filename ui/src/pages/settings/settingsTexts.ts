@@ -101,7 +101,7 @@ export const settingsTexts = {
     kept: "How long records are kept",
     removed: "Removed deployments, with their logs",
     audit: "Entries of the audit",
-    days: (count: number) => (count === 0 ? "for ever" : plural(count, "day")),
+    days: (count: number) => (count === 0 ? "forever" : plural(count, "day")),
     scratch:
       "A scratch deployment of the editor is removed after an hour without use, whatever the rules say.",
   },
@@ -111,7 +111,7 @@ export const settingsTexts = {
     you: "Signed in as",
     docs: "API description",
     unread: "The version could not be read.",
-    build: "Build",
+    known: { build: "Build" } as Record<string, string>,
   },
   support: {
     title: "An archive for support",

@@ -68,9 +68,10 @@ function Steps({ steps }: { steps: StartStep[] }) {
   const before = steps.filter((step) => step.before);
   const way = steps.filter((step) => !step.before);
   const next = way.findIndex((step) => !step.done);
+  const ready = steps.every((step) => step.done || step.key === "open");
   return (
     <div className="sheetpage">
-      <p className="t2">{next < 0 || way[next]?.key === "open" ? t.allDone : t.resume}</p>
+      <p className="t2">{ready ? t.allDone : t.resume}</p>
       <List steps={before} from={1} label={t.before} />
       <List steps={way} from={before.length + 1} next={next} label={t.title} />
     </div>
