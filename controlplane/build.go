@@ -21,6 +21,8 @@ type BuildFacts struct {
 	// ExpiresAt is nil for one that stays until it is removed.
 	ExpiresAt *time.Time
 	Services  []ServiceBuild
+	// Verdict is what QA says of these images; nil if nothing stands.
+	Verdict *Verdict
 }
 
 // ReviewFacts name what a rule made a deployment for.

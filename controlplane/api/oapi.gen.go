@@ -816,29 +816,31 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
-	NoticeEventAccessAsked           NoticeEvent = "access.asked"
-	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
-	NoticeEventAlertStarted          NoticeEvent = "alert.started"
-	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
-	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
-	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
-	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
-	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
-	NoticeEventDeploymentCreated     NoticeEvent = "deployment.created"
-	NoticeEventDeploymentDegraded    NoticeEvent = "deployment.degraded"
-	NoticeEventDeploymentExpiring    NoticeEvent = "deployment.expiring"
-	NoticeEventDeploymentFailed      NoticeEvent = "deployment.failed"
-	NoticeEventDeploymentForgotten   NoticeEvent = "deployment.forgotten"
-	NoticeEventDeploymentOffline     NoticeEvent = "deployment.offline"
-	NoticeEventDeploymentOnline      NoticeEvent = "deployment.online"
-	NoticeEventDeploymentReady       NoticeEvent = "deployment.ready"
-	NoticeEventDeploymentRecovered   NoticeEvent = "deployment.recovered"
-	NoticeEventDeploymentRemoved     NoticeEvent = "deployment.removed"
-	NoticeEventDeploymentStuck       NoticeEvent = "deployment.stuck"
-	NoticeEventNodeIncompatible      NoticeEvent = "node.incompatible"
-	NoticeEventNodeOffline           NoticeEvent = "node.offline"
-	NoticeEventNodeOnline            NoticeEvent = "node.online"
-	NoticeEventNodeUntrusted         NoticeEvent = "node.untrusted"
+	NoticeEventAccessAsked             NoticeEvent = "access.asked"
+	NoticeEventAlertEnded              NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted            NoticeEvent = "alert.started"
+	NoticeEventBudgetReached           NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving          NoticeEvent = "budget.removing"
+	NoticeEventControlplaneFailing     NoticeEvent = "controlplane.failing"
+	NoticeEventControlplaneRecovered   NoticeEvent = "controlplane.recovered"
+	NoticeEventDeploymentCanceled      NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated       NoticeEvent = "deployment.created"
+	NoticeEventDeploymentDegraded      NoticeEvent = "deployment.degraded"
+	NoticeEventDeploymentExpiring      NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed        NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten     NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline       NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline        NoticeEvent = "deployment.online"
+	NoticeEventDeploymentReady         NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRecovered     NoticeEvent = "deployment.recovered"
+	NoticeEventDeploymentRemoved       NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck         NoticeEvent = "deployment.stuck"
+	NoticeEventDeploymentVerdict       NoticeEvent = "deployment.verdict"
+	NoticeEventDeploymentVerdictVoided NoticeEvent = "deployment.verdict_voided"
+	NoticeEventNodeIncompatible        NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline             NoticeEvent = "node.offline"
+	NoticeEventNodeOnline              NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted           NoticeEvent = "node.untrusted"
 )
 
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
@@ -881,6 +883,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentRemoved:
 		return true
 	case NoticeEventDeploymentStuck:
+		return true
+	case NoticeEventDeploymentVerdict:
+		return true
+	case NoticeEventDeploymentVerdictVoided:
 		return true
 	case NoticeEventNodeIncompatible:
 		return true
@@ -1507,6 +1513,27 @@ func (e UserKind) Valid() bool {
 	case UserKindPerson:
 		return true
 	case UserKindService:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerdictOutcome.
+const (
+	VerdictOutcomeFailed  VerdictOutcome = "failed"
+	VerdictOutcomePassed  VerdictOutcome = "passed"
+	VerdictOutcomeRemarks VerdictOutcome = "remarks"
+)
+
+// Valid indicates whether the value is a known member of the VerdictOutcome enum.
+func (e VerdictOutcome) Valid() bool {
+	switch e {
+	case VerdictOutcomeFailed:
+		return true
+	case VerdictOutcomePassed:
+		return true
+	case VerdictOutcomeRemarks:
 		return true
 	default:
 		return false
@@ -2520,8 +2547,11 @@ type Deployment struct {
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
 
 	// UsualSeconds How long runs of the project usually take; only while it is queued or applying.
-	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
-	Versions     []ServiceVersion `json:"versions"`
+	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
+
+	// Verdict What QA said last; absent if nothing. It may be void.
+	Verdict  *Verdict         `json:"verdict,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 }
 
 // DeploymentChecks defines model for DeploymentChecks.
@@ -5368,6 +5398,9 @@ type Team struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -5384,6 +5417,9 @@ type TeamPut struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on. Without it, nothing changes about that.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -5677,6 +5713,82 @@ type UserSaved struct {
 	Created bool `json:"created"`
 	User    User `json:"user"`
 }
+
+// Verdict defines model for Verdict.
+type Verdict struct {
+	At     time.Time `json:"at"`
+	Author string    `json:"author"`
+
+	// Commit The commit of the pull request that has the status, if any.
+	Commit *string `json:"commit,omitempty"`
+
+	// DigestSet The set of images that it is about.
+	DigestSet string `json:"digest_set"`
+	Id        string `json:"id"`
+
+	// Images Each image of the deployment; absent from lists of deployments.
+	Images *[]VerdictImage `json:"images,omitempty"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text.
+	Remarks *string `json:"remarks,omitempty"`
+
+	// Run The run that the deployment had then.
+	Run int `json:"run"`
+
+	// VoidedAt Absent while it stands.
+	VoidedAt *time.Time `json:"voided_at,omitempty"`
+
+	// VoidedReason Why it does not stand any more.
+	VoidedReason *string `json:"voided_reason,omitempty"`
+}
+
+// VerdictCreate defines model for VerdictCreate.
+type VerdictCreate struct {
+	// DigestSet The set of images that was tested.
+	DigestSet string `json:"digest_set"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text; needed for the outcome `remarks`.
+	Remarks *string `json:"remarks,omitempty"`
+}
+
+// VerdictImage defines model for VerdictImage.
+type VerdictImage struct {
+	// AttachedAt When the statement was attached to it in its registry.
+	AttachedAt *time.Time `json:"attached_at,omitempty"`
+	Digest     string     `json:"digest"`
+	Image      string     `json:"image"`
+
+	// Problem Why it is not attached yet. It is tried again for a day.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// VerdictKey defines model for VerdictKey.
+type VerdictKey struct {
+	// PublicKey ECDSA on P-256, in PEM.
+	PublicKey string `json:"public_key"`
+}
+
+// VerdictList defines model for VerdictList.
+type VerdictList struct {
+	// DigestSet The set of images that the deployment runs now.
+	DigestSet string    `json:"digest_set"`
+	Items     []Verdict `json:"items"`
+
+	// May Whether you may say one now.
+	May bool `json:"may"`
+
+	// Refusal Why not, as a sentence.
+	Refusal *string `json:"refusal,omitempty"`
+}
+
+// VerdictOutcome One with remarks has passed, and people should know something.
+type VerdictOutcome string
 
 // Version defines model for Version.
 type Version struct {
@@ -6020,6 +6132,12 @@ type StreamServiceLogsParams struct {
 	Follow *bool      `form:"follow,omitempty" json:"follow,omitempty"`
 	Tail   *int       `form:"tail,omitempty" json:"tail,omitempty"`
 	Since  *time.Time `form:"since,omitempty" json:"since,omitempty"`
+}
+
+// GiveVerdictParams defines parameters for GiveVerdict.
+type GiveVerdictParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListEnvironmentsParams defines parameters for ListEnvironments.
@@ -6417,6 +6535,9 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
+// GiveVerdictJSONRequestBody defines body for GiveVerdict for application/json ContentType.
+type GiveVerdictJSONRequestBody = VerdictCreate
+
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
 
@@ -6764,6 +6885,15 @@ type ServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
+	// ListVerdicts What QA says about a deployment, the newest first
+	// (GET /api/v1/deployments/{id}/verdicts)
+	ListVerdicts(w http.ResponseWriter, r *http.Request, id InId)
+	// GiveVerdict Say QA's verdict on a ready deployment
+	// (POST /api/v1/deployments/{id}/verdicts)
+	GiveVerdict(w http.ResponseWriter, r *http.Request, id InId, params GiveVerdictParams)
+	// GetVerdictStatement The signed statement of a verdict
+	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
+	GetVerdictStatement(w http.ResponseWriter, r *http.Request, id InId, verdict string)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(w http.ResponseWriter, r *http.Request)
@@ -7265,6 +7395,9 @@ type ServerInterface interface {
 	// DeleteUserToken Revoke a user's API token
 	// (DELETE /api/v1/users/{name}/tokens/{id})
 	DeleteUserToken(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// GetVerdictKey The public key of verdicts
+	// (GET /api/v1/verdict-key)
+	GetVerdictKey(w http.ResponseWriter, r *http.Request)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(w http.ResponseWriter, r *http.Request)
@@ -9740,6 +9873,117 @@ func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateReachTicket(w, r, id, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListVerdicts operation middleware
+func (siw *ServerInterfaceWrapper) ListVerdicts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVerdicts(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GiveVerdict operation middleware
+func (siw *ServerInterfaceWrapper) GiveVerdict(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GiveVerdictParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GiveVerdict(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetVerdictStatement operation middleware
+func (siw *ServerInterfaceWrapper) GetVerdictStatement(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "verdict" -------------
+	var verdict string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "verdict", r.PathValue("verdict"), &verdict, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "verdict", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVerdictStatement(w, r, id, verdict)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -14810,6 +15054,20 @@ func (siw *ServerInterfaceWrapper) DeleteUserToken(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// GetVerdictKey operation middleware
+func (siw *ServerInterfaceWrapper) GetVerdictKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVerdictKey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetVersion operation middleware
 func (siw *ServerInterfaceWrapper) GetVersion(w http.ResponseWriter, r *http.Request) {
 
@@ -15336,6 +15594,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.ListComments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.CreateComment)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/comments/{comment}", wrapper.DeleteComment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts", wrapper.ListVerdicts)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts", wrapper.GiveVerdict)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts/{verdict}/statement", wrapper.GetVerdictStatement)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/verdict-key", wrapper.GetVerdictKey)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/people", wrapper.ListMentionable)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/activity", wrapper.ListActivity)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.ReleaseDeployment)
@@ -18376,6 +18638,147 @@ type CreateReachTicketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVerdictsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListVerdictsResponseObject interface {
+	VisitListVerdictsResponse(w http.ResponseWriter) error
+}
+
+type ListVerdicts200JSONResponse VerdictList
+
+func (response ListVerdicts200JSONResponse) VisitListVerdictsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVerdictsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListVerdictsdefaultApplicationProblemPlusJSONResponse) VisitListVerdictsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GiveVerdictRequestObject struct {
+	Id     InId `json:"id"`
+	Params GiveVerdictParams
+	Body   *GiveVerdictJSONRequestBody
+}
+
+type GiveVerdictResponseObject interface {
+	VisitGiveVerdictResponse(w http.ResponseWriter) error
+}
+
+type GiveVerdict201JSONResponse Verdict
+
+func (response GiveVerdict201JSONResponse) VisitGiveVerdictResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GiveVerdictdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GiveVerdictdefaultApplicationProblemPlusJSONResponse) VisitGiveVerdictResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictStatementRequestObject struct {
+	Id      InId   `json:"id"`
+	Verdict string `json:"verdict"`
+}
+
+type GetVerdictStatementResponseObject interface {
+	VisitGetVerdictStatementResponse(w http.ResponseWriter) error
+}
+
+type GetVerdictStatement200JSONResponse map[string]interface{}
+
+func (response GetVerdictStatement200JSONResponse) VisitGetVerdictStatementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictStatementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetVerdictStatementdefaultApplicationProblemPlusJSONResponse) VisitGetVerdictStatementResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -26155,6 +26558,51 @@ func (response DeleteUserTokendefaultApplicationProblemPlusJSONResponse) VisitDe
 	return err
 }
 
+type GetVerdictKeyRequestObject struct {
+}
+
+type GetVerdictKeyResponseObject interface {
+	VisitGetVerdictKeyResponse(w http.ResponseWriter) error
+}
+
+type GetVerdictKey200JSONResponse VerdictKey
+
+func (response GetVerdictKey200JSONResponse) VisitGetVerdictKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetVerdictKeydefaultApplicationProblemPlusJSONResponse) VisitGetVerdictKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetVersionRequestObject struct {
 }
 
@@ -26704,6 +27152,15 @@ type StrictServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
+	// ListVerdicts What QA says about a deployment, the newest first
+	// (GET /api/v1/deployments/{id}/verdicts)
+	ListVerdicts(ctx context.Context, request ListVerdictsRequestObject) (ListVerdictsResponseObject, error)
+	// GiveVerdict Say QA's verdict on a ready deployment
+	// (POST /api/v1/deployments/{id}/verdicts)
+	GiveVerdict(ctx context.Context, request GiveVerdictRequestObject) (GiveVerdictResponseObject, error)
+	// GetVerdictStatement The signed statement of a verdict
+	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
+	GetVerdictStatement(ctx context.Context, request GetVerdictStatementRequestObject) (GetVerdictStatementResponseObject, error)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
@@ -27205,6 +27662,9 @@ type StrictServerInterface interface {
 	// DeleteUserToken Revoke a user's API token
 	// (DELETE /api/v1/users/{name}/tokens/{id})
 	DeleteUserToken(ctx context.Context, request DeleteUserTokenRequestObject) (DeleteUserTokenResponseObject, error)
+	// GetVerdictKey The public key of verdicts
+	// (GET /api/v1/verdict-key)
+	GetVerdictKey(ctx context.Context, request GetVerdictKeyRequestObject) (GetVerdictKeyResponseObject, error)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
@@ -28974,6 +29434,93 @@ func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateReachTicketResponseObject); ok {
 		if err := validResponse.VisitCreateReachTicketResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListVerdicts operation middleware
+func (sh *strictHandler) ListVerdicts(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListVerdictsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListVerdicts(ctx, request.(ListVerdictsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListVerdicts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListVerdictsResponseObject); ok {
+		if err := validResponse.VisitListVerdictsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GiveVerdict operation middleware
+func (sh *strictHandler) GiveVerdict(w http.ResponseWriter, r *http.Request, id InId, params GiveVerdictParams) {
+	var request GiveVerdictRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body GiveVerdictJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GiveVerdict(ctx, request.(GiveVerdictRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GiveVerdict")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GiveVerdictResponseObject); ok {
+		if err := validResponse.VisitGiveVerdictResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetVerdictStatement operation middleware
+func (sh *strictHandler) GetVerdictStatement(w http.ResponseWriter, r *http.Request, id InId, verdict string) {
+	var request GetVerdictStatementRequestObject
+
+	request.Id = id
+	request.Verdict = verdict
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVerdictStatement(ctx, request.(GetVerdictStatementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVerdictStatement")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVerdictStatementResponseObject); ok {
+		if err := validResponse.VisitGetVerdictStatementResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -33647,6 +34194,30 @@ func (sh *strictHandler) DeleteUserToken(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// GetVerdictKey operation middleware
+func (sh *strictHandler) GetVerdictKey(w http.ResponseWriter, r *http.Request) {
+	var request GetVerdictKeyRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVerdictKey(ctx, request.(GetVerdictKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVerdictKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVerdictKeyResponseObject); ok {
+		if err := validResponse.VisitGetVerdictKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetVersion operation middleware
 func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 	var request GetVersionRequestObject
@@ -33867,12 +34438,12 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3vkty4sS/4Kti6jhiPL7vVklqame64sdHWaGZ0rH9XLc2cWHtuNYpEVcHNAsoA2KXyHEXsp32AfYh9",
-	"sPskG8gESJAF8E+p5eMTYX/wqIskCAKJRCLzl7/8bZbLzVYKJoyeXfw221JFN8wwBX+9EM/8VftnwXSu",
+	"7L3vkty4sS/4Kti6jhiPL7vVklqame64sdHWaGZ0rH9HLc2cWHtuNYpEVcHNAsoA2KXyHEXsp32AfYh9",
+	"sPskG8gESJAF8E+p5esTYX/wqIskCAKJRCLzl7/8bZbLzVYKJoyeXfw221JFN8wwBX+9EM/8VftnwXSu",
 	"+NZwKWYXs/drRuqHM0I1uSm5Ni/l6iW7Y6W+IYJumCbcnM6yGbePbKlZz7KZ/X120bx5ls0U+1vFFStm",
 	"F0ZVLJvpfM021L50Qz++ZGJl1rOL87NstuHC//kwm5n91rakjeJiNfv0KbNdrpSW6rC/N4J9NPMcrt4Q",
 	"uSRmzciWrhhZsKVUrO7l3yqm9kE3sb1En56cncW78aKwd0Y+mxe93/s7xZazi9l/e9BMzAO8qh+8KHzj",
-	"y1fU5Ov4pDx/T1f2+3ZrasiOaqIYLeqvWzNaMNV058XyBNsKO8E+0s22tJf/MvvmL7NZZr/BMGUb+F9/",
+	"y1fU5Ov4pDx/T1f2+3ZrasiOaqIYLeqvWzNaMNV058XyBNsKO8E+0s22tJf/MvvmL7NZZr/BMGUb+J9/",
 	"mf357OS7X397mD389tNfZr+bxQfgJdXm+R0TJhiJ7svtPSdw08mL71ND/DA1xC/5hpu67c60lXAxbLJg",
 	"S1qVxjW4oR/5ptq4GdxwgX81QsWFYSum3LteQ6vRCYX/HDul0K57RbVZMBWfUzv6m635ShMBdyWWFF4c",
 	"Wk/uS8/gfyO+/Y3IWbxbmm4YuWV7sqG3TBMhzZqLFTE7njOy4/YvQklB9xew2uB22zWmDeGaUKF3TLHC",
@@ -33888,14 +34459,14 @@ var swaggerSpec = []string{
 	"S9Eyn+0TBXSCruayMpoXbO5N6WxWMEPt4reX/T5SSOaGwFrl7pACDxDFSkY1e/CHWTZbclYWs4vZHVOa",
 	"S6FP6ZbDLrhhxX52MXu2lnbDosTgYQDML1SNX2liD2qnbtNk2sy5bers4Xff0YeLRyfWLDz5xv7ft/b/",
 	"zoL/2aE01FTa6jur0biBWfgjLcg7bKxZYHQhK3OxKKm4tbpw3Bz40YZ5aIvLOzQIwThcUl4ye5JCMw4m",
-	"6h0zan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7onO6luT8k1M872fPQdoaIgT84en7ZkKbJp//uJG4YT",
+	"6h0zan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7onO6luT8k1M872fPQdoaIgT84en7ZkKbJp/8eJG4YT",
 	"PPa0O/GT3KHNIFfQItiyVcENye2+BJsSPh59Ua2xYHDciNnrV3nOtH7+cVtSLhi8eKvklinDUYapvj3s",
 	"zS9rSXIqYFX5Y7rf2A52svbelc0WLKeVZrFWqYEmrU2fESms4NllkzPCaL6e9pqS3bFySGbw88HtAJsu",
 	"19o2F+/asipLQuEJspNVWRBDb8FAOuiMXPyV5SY2AaG9+Wd/n+9tMzgZDPyvddPuxk/ZLOyy1RjC2oF/",
 	"ngkp8CxJrWzbrgZPNx3Dp/2CO5xtM3bvy2a8iM6DkCY1t2bN9kQwVtgz21KqgaFrt7BV0l548Prq1fOM",
 	"MHHHlRQbJvwvtNhwYVvFxSBLPAvmilHD4He7el0r9krQRLQjlY5pAyv6VN/q6CM7Kgwrek68XFgVUcSe",
-	"7kgGOHugC1kjJa79zM5TWjbc7D6DL4dZLQpue0LLt8FsL2mpWdYRAD97A46qcJq6Zn/g8Pk9TMp/4Bz8",
-	"x+/d4P9HMPL/UbBtKff2n18/+DM9+fvZyXcnv/73r383OECuA4PD8JLHBL3WI/U/htWEXzWfIvZ4a+qg",
+	"7kgGOHugC1kjJa79zM5TWjbc7D6DL4dZLQpue0LLt8FsL2mpWdYRAD97A46qcJq6Zn/g8Pk9TMp/4hz8",
+	"5+/d4P9nMPL/WbBtKff2n18/+DM9+fvZyXcnv/73r383OECuA4PD8JLHBL3WI/U/htWEXzWfIvZ4a+qg",
 	"yXjHDL/jZv95C2+xjy68Wy6KUCPgqKPP0CgO/2IfDRMF/POOa46XN/KOFRFt0fksaiUQXgJd6Pu++xlz",
 	"N1YR3a6qMqpjmLCahdntebEn3GhWLu2aC7eS4aUHrWd901gyFVOe+a2Qu5IVK1bMp0xo68HE7OZUzPM1",
 	"Fav4h5s1Q8VnzQGmwBgJmgWbQfMS9lIe6ruFlCWjAl4hBeqJyNm4ytfgqBeyYKdyuSy5YDeXjSf8D28W",
@@ -33910,846 +34481,865 @@ var swaggerSpec = []string{
 	"1a2TtJEwlo01cIlHOU1ouaN7bd8z7eRvFYOszNx5aloR3G+fnrdiuI+efPdoMJaJB7FJy72zStzkTF0g",
 	"1xihuo/1URXcPBdGxc4euTf6nPtRQ5cr4/1+UbuC5gbBEodXJmz3uWIFE4bTMnFqZlpzKex5/ertC2Lk",
 	"LW4JO6pJYQV4x806c9Y+2VaLkucAHwl8vfA5+ORtsXn8cffd37Y0+k3erXrgAiS5LFhGKNi11iAEhAo4",
-	"GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYwl5yq2yrLaHOxVgpfUHOvyX/+//5f8mj8xt0It7RsmLa",
+	"GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYwl5yq2yrLaHOxVgpfUHOvyX/6//5f8mj8xt0It7RsmLa",
 	"3v9v129eXxIBy6h31S6T7n1aFMquOnAcbhixd56mbed2Ay/sEJc0Bz8GeCOdN7jHOxDOgRMnQrc8Ovyh",
 	"Uzm6uWm3f/YqSivp7/BWsJz/NuJD8jXlIoPxlpUhK7ptGxxcmKfns2iw9cBKBBMPV0fm11bgw3FfETVJ",
 	"bNfvxfBrVntEPwZwpmEPZY91GAz0IWbKYTBuYBUIaewxUO5YYZeM/fOOlrzIyA2642/IQkn0pXrjRN7C",
 	"YEErdirQbR/1adqO/MwUX7qwyuHwMWGU++ehXx3c+najJvma5besGDX12WzJRcHFKtLqlSEbqa1aWFei",
 	"UNhiPXPtrm2bIFHk2Pe3liodKYb2saxuODZ3XZFYM5pwWwq2c0GFESNim5mnT9PYFrGTsYdYkrgF2MGa",
 	"fYxrkdu4HbvjRjCte+fTnsA1sccwa9qiT8gd5GGx41keZ11uttRN0sDIglB6YXLDFn52IBTxJWPWdrfL",
-	"qZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLqAuCEI0oF1P+ZLqsiiG+t++Vss6Eb+5zvYdGuPPt1u",
-	"YdMEY5EaSj68e2lnlJK3r38kfENXLOE6AUDR4R4gyIJq9vhRBibofsusajKSbKk28aYqxdORjbrDmu7H",
-	"+vdrsJNtGQYiNtZ/pPlttU35jJNH5o4eG3Apm9hqsvuk5n9nI5c/U0pGQyZ7CPiABr8kLshG+NL+WvDC",
-	"7gdxL1pU2m2nlrxkTUtWROAwY6fiK2f/kgUM21dkp2RiPu9gz6gdVPGRtPuXtcaZsFamYtpIBd03hAt7",
-	"fBKEbbZmD0K5cIipIzwViZAOTv59GAVOjCLa395ROJf6cAvX/u7xpkLnwcPt+Y6p/Rzs35hKr5QmC2Z2",
-	"jAlidtLNrD6NCuEtQw9AYl9we4DbiuxJ/pZtTbwpQ9Uqpjp+QJSa306kMEqW1qAUGHPUjy8ePPjjh2d/",
-	"ev7+wdt3z3948e/D+sC9K2uNhfua6JAqKvL1e7o6HE3Af6R8QH1uYHfai15zfpXDYy+NhMuvFpoJQ3Z2",
-	"CYGbAbuka+iCPwmswTgk7ng+PEoOsul7mtXf2jtEEatrAdf6hmHCwqqnYsgN4N4avCPa76pwYtfR9xtZ",
-	"ic7ZWlaLMtAtzpGHB2s61ffun0mEATaM6koNawno/it3c7+3ciPvWEpO7bW0ZobrtLSKYWWPbnyJ8AKw",
-	"6KgQshL5lB1Q53I78tOu4Vb7zJqquBc4VCJdZVulsCHgZiqilgrAdAGD1/6ixPTHfbT4iWG8ws9o5mWr",
-	"/qZ6clynWsLRkq60BN/LpoVr4fgYRlsaw/D4tqq17IZtpNrPV3xR/7QKLudSm+jJExufHhppVnJ3Y1GE",
-	"kpyWTBRUNRPOPuZlpfkde+W9lGcxKehmaJwFwZZGMxy7jJvV2gXX2d87Ttz6sOWEDfcCB6FGhzAi8iDJ",
-	"wznAqLUEeStEH2iEz1uhBwf03Zrna7JlKmfC0BXgcvH1tnOAF70kD8/ODtG5AYS7Ge4hD3KD5/6uVydE",
-	"Ts10U8egDaObzIOYMh+kOAQzfc6Zb4SaSC+0az9JfpnZHqMzwjWGfYZjdN3l6OJ6Rrc052b/rirdqhkf",
-	"07HmnpJyQyT699AbYE+LIhwqO9O5/SLcKTomQqX3c6slnIzEDqm2XcyYs8JEDSkZBbA3ZBVZ69JN3LO3",
-	"H+AkwYWVe3BY79bUWGMvI0UFJwq3OuC9NcrUpUdZgzVYXqfkLHMrDiynzH7Jd2cosHrH0drihsjl8rSj",
-	"GQJJPYtJavj+uIpayx0ppVhl5PGZPTE/fnp2dhnr0eOzs9bb7Y1Dr7cjLu+YyuXGJeklLHm7kzschlRu",
-	"dnFCNnRPFsye1Zi6s0rm7PSh7efDRDfP45vq4KAF2+3BcnhGtzp61hkPe3FNfN888An9oCO09w/utk/Z",
-	"jIttNQyxgZs+ZZ083viSS/4eG4iIt8QuhJ3ixjCRQaqNXQ72v5dBkJJoQ/fB38Gm0DTuY1zzgq8coPVA",
-	"j9T3OMR73ExTVeLC5OOAmzaXThQ1AQ3bTm/PHn1i0U56y0TaTg5OWxqN41LKW1YQai6IkDsXw8I7nfmM",
-	"O/0E47lSifDdlqkNLbm4HT7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rX7fWpkdxEeIjevNBKkbeVY/",
-	"EmLr+nBYX+DMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+r/H+qCPXnbAaKycc9/pV",
-	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuCt1JFg1eKAbpO9+rv",
-	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3K1H4Wlv2b5PPMZP/4ZpnZK1cVF++y1B",
-	"kP8YoOmo5W/f4xd+NjNMm8FH3jNt3rGtF1bMcxuSmVvgDcCbA32RFAc7+RDujiiGL7CNLLlYMbVVPHYM",
-	"uv7p6uTRk6e9ody11GYiXpJrXTE1Df8opJlTn8Y37svtI5imPEF2mHKIpVHgSPz4+ovq59vj2upK+CkT",
-	"t41GNK4qs5Yqmm+StwWoPaFvn7867ROSfybBOmLG0x7YriKvPSDteQoH714m6j48paFKON5dGrTyRvn0",
-	"2KTojO8dNMaK3k5ms3xNy5JFc1yeQ4zVRZSQ4YBrIrFZSO3bOCqmiDWkWG6kiktgIXTq9znG5+eamXiQ",
-	"Au9Rdwk1ZS/7LMJDy5wu5rdsnwK7+cvJd7NNyvpTUho9LN3NYIdD5Bv2zeAAtT41+LCDYWp9V/srsrbk",
-	"jJK+6a71HhFaG7M9OXtYI0pALRO5hOTiwLmWEartCVneMUXsPk6+PbskhdD+4R0vi5wqgH7jnS6oTDd4",
-	"2Eb+HO8Cde/FwbL/+HVISNO4Tfcm6jX7JbGt647P99FZNM3CiXo8szzovF1ZRpZFBl+LnQ4/yArHMn/0",
-	"8PHTWTbbscVaytv4R9XCEf+q99cvfgQWKI5gnKfn4I7ArDKtd1LVY+tec0peA/wVKJs6X31+9t3TZCf8",
-	"Iu2IhNTmAqbYfqn7qIwguAim2r127PjO41nDXT9+/eG/X29ofqLX9NGTp1/XH+/eCvj57qufPMmS2iL+",
-	"4ldXz+Bd7t28aIa7NZyXAIVAHYshGk9wA3H7WkIR1FyAg27cFLR1XSTmJRqJbjGl5OCd1zAV3GiSV9rI",
-	"DVOaSFHuye/ZR8OUoKW/kywQfvf1hf9U99G3rNvVeCZSrVVjCLvWykO+B8UNI0YeTNJ51qOXD6ytC5ez",
-	"Lg16sZuhxozDvbZ7LCkkQGeNqnQ3yvP0yZPHT7OjNP6AIj5KBXMR/c6s1rtfaSJ3ggQ7AvK5xD+rN3xV",
-	"n0sjr/OAbgr6ZLtWDp8VxseePv72vP8V2Qzm+Y0o90gSFhlYLmbYkehwrll+ex3J4QQ8aSVuhdwJyO8f",
-	"ldL5rJSCPauTgT8rrwjaSiYVdXPKaVG4jHJMGgeTTawSwOyEeyXuLnGZ5a770VFsunqIjXFHAOAXcYc5",
-	"iGZEfV3d7Bx7V/KNL3z8JJYD2IMHBfZAQDi5CLKWG7aQxZ7kQLGjiTRrpnZcs0tCETHFl81d9kmrWfrO",
-	"uwF4/BBzCa5/oCD7SmMWiSdJyqlS3Fk4cdBsgiOt/ji8wfYx7Ds3HtEFrzv1fpZ21iEeiruiNDbTENtL",
-	"zlbSXdogvno/6SsNxEfAKFnx0kCGTP2NSCRZJ7rZLWZDVwyS3SA+T1eOvJYSfGH8ID1OdlQlRghPIrke",
-	"wpvzlCMz7etFZORcLuepEQug/DVHFDV93+vaHMQKIo3Rimuj9h4Z7HMMY+3WVCNT0Yww1X1BQ3cHimZ0",
-	"BOynbxgVmlABc1GLwi6BX8EmUzNy/Drp92PPNy5C0+uzpKtX9rYprmxsuDNUtWwPL9Q1i4EcnWoCCMBE",
-	"f6HX04dhCkyhy2r4KW4yKLZw2HBRRVKwvKQKEBe7VkRjcAutA+jRbrl0f51Y8j55UC7b3WMbzcq7TnDl",
-	"+N08jqe/IkvFWJ00GfWwHT8rdcB23AjUMG+7wnaSeJa6SweybzmACl5MGxlnM/V1MwAJHK55ZNrLHNyn",
-	"UdTIBqYqEceRK4ZrRKftlt6+v6ufD82bsY90McjewYyvjq3P6ZCHcOeNAR5qc2K4Fbz1QBF5KlUfaT2E",
-	"BgQQgAOhC+cga+uYiICndVb9Hd30wi8cZR+HYUmH3I+IWR+8Mj4qlTZMvaL5motYKGpbpZhcZAGp/WRN",
-	"7xiCQsHPD1iuUSDndLq2Szhyxi6ADaKaDWG/EzsIqVIjE6KS81lv9od55qqQghVkg0NKbhnbakxutx2C",
-	"HSzEBEoXe/dWA3wtYJaxISff+POv8SSouMJ7s4TX3lYLVrIRuRkt+7xpFxB9NcY6LkVy45fOBDfDVuoa",
-	"kTPhsY/BhDSitI/82vm+jzN7W1RfejxXl3njtgYowgc2flbw8qyUrLbo+mEFN1KRQtGdPToslb2JKlmh",
-	"weIJxEfvdshOHgGLsY8Rzr6zweQk+9hY8go/m/fCW+EaO4rL0B6XDqi2p6KhoZGE0ELWcMIhsZKyaPsg",
-	"WkwIMJs7tjh1u9YpE3enb9+8ex8nRgBw4ni3hevau1hW7jFB3PGY1QYu9Y4txwDQRF27IrKfjUNu1oCR",
-	"rg6sqX5zKnKWog9IQ52V3IAKRKZpAKo6thomCtwSHARKCtY4Gw0w/sPhohL2FMvNyA3N41i+LGKthbRs",
-	"b/o1EVTMvuqC2KiZtbrcJ4rXWxqRxaOwPqnp+smh0u3Wb6S87WYaI2/Kgq2owCxNw8sSfCzjZ2ciYujg",
-	"NA0/945TFODllEm/9RyOdOC67VgYDidvhTlqEzkc9JQ3pb0PHvsU4/XBBFCpyLasVp58BVaUE7ksrLbg",
-	"Kd4jXA2j3MrYlb6R/7nRMdMH3519fBvjxvHwId22F0Pn0RRXuk6xNrSKck3JVwMWG93jsMRJJHK5BLa0",
-	"K5g0VBRotBbWiGT6EjlW7FQu7dwjnyNYtVKWAX2Fz+J3DRtHQlJbP22WW6DEty8ABxTL4+HoQ0a+4Fui",
-	"xzZX2CcBwRDM7KRKkJQ4srj0SGO1mcOUhhEJGIlHW36G0Q4FDNC3D/sTZGNoEI/iKhxLQzKC+q3O4vHU",
-	"b/21c8aauHUBuvsxcrdSs9cyhuYs3cE6klLYg6JNe787QwvNN20ltYZm7xgtHDn+IWf4BF9R8LE9jrjB",
-	"ag/1ANrvgZBBlODpXX0N9xA4zRtJFoCpYRMciH4UMDwRdXM1Kym248HFiNPZmqsT8fOhhy5Rxehevjbp",
-	"0+seRfxstCajnZbjBidz8tIraW6MD0RtLRPxmoSWSeNx+96fjCH2RM3SWq75lpFpBvFO1w218wlin/E9",
-	"3bdrMbaq8wT8/FiO8fzTCf7jUfOP38Vsw+8xOlK0zYiyfLOcXfx5hDzBI59+jRGwApCzrq1ZD7o/ZLlm",
-	"nEuPFY63b4M0ih9P4PGb05S+Puz4vejt72uux0NR8eZ370lN5pU9eP3J3jtaiJ1Fm9wTv2clv2NRok+I",
-	"pCbUE5xN/AzAofYg8BrsPa6sZCLnxnte7gVBXlSsl6CJawLlDYhgH834nMXp6S81vdXhlbvP9fw3Z8uG",
-	"3p0bxAJpFNgkA2LMuY89Cg7t9YS52RmEp3sxug9sei2SX46Nsjd5E4OL0/IWSilYMfdMqpN8Xq1k0XH6",
-	"MZo2+muWKPQA7K3C7uqVZsWFqyi3DzDMdlUUbKVowQqyW3N7yGoO3TUFh8ActH1GXA4a1GBUZAUOLeSw",
-	"diBE9hFKOnCrI6D8g2vWqmfIuuf23NcGcyiPOMLirpJoyMzXvEAwJUrnaSpBtvvxPF83ucwUmBtFzpSA",
-	"BAD7mftLxIUGENZ6EKTyHf9H5bakwlNvBIOcSSJFXYJ2JWHkgctjB0OYqEsw7FFlH7dcMT2kMx2eBI7h",
-	"Jc1vwS/kaq40hMoYHPxKdzhGvtLEcxerqgzwaxrdbOPV8HQ+g7UsB5XqTxIREGPV7zSOhJItzTQUxKhi",
-	"ZHUZspIvmR2vfka8GtvqJs2R6CA2oTXH0emJnCchW9okyi02WOpAyxhXg2PBgE0aCPMRDAWFYqJBV3kX",
-	"LbH2wpCVZMAHn2gj9LxMTke3F+ZOAcy1L0I7TkY/N/qezbZVWc5VU3Wt92RblWVQagr+MYJ44H/6+/CZ",
-	"io14oGI1SfR/Rkr+YU2BNYXacAEBxQBJeKSUgyvHCKIJdqymvEBFq9cA1FmwXG7qmD6y8tyE9Rdv2jUW",
-	"W5EE4xlMhAxLLkb6ecfjgfUfFRQf52aNmUdonlwS6souSwHbJpBMjgQaqFgFaiwL35j0UCU0CVLSuYJq",
-	"/rGFCUBUCuFp2MjtEAgJcFSg3Nfr1mSFfuupUCJ39v4Jc+Oj5CnHBcFcmH5eyJQ/Da8baVqpvSGV39j0",
-	"72tXB8g+IzcLbaRg874iN40ZgHO/lGoljWHi0hUkMW7jdmZfzeECgqqYs0QmMLboipbz4VgazHxzLAcq",
-	"N3i23AMOpTa40BS0fQflA/YW3W7LPUczZkR8zWP9pspKEEDpz3qdwtRRL99oLNSRzjQC1Zae4FtaPrBU",
-	"enAWHlG8tdB/yoGUkgigUEa415/bs5eLX3vt5ajuoXqW9jzHG5racKdRFgHTBIRhhuZE3taMPQPf22CE",
-	"jq+ciMlb0R3auyw6SUQlUMU7x8LYEqi2o/F4mc8DhC2Hm4CE3siymOIDjlaewM+rT/h1P5IFQw/G935O",
-	"+91JOz4fPXYujiA9/Clvls2cjRcNAAatHQMomuATwGNFwWiBBucY0MKGok51Kt+b8LTYZ8R5gwgXeVkV",
-	"rICCVMLTqjtoO4WoayUKewygezzhW/WEBZrsYcEaPPbE508BUwshdQ6fYzBo085W3rIf0/IwaPuqsU88",
-	"rKDezdzDHs0N+5irPGVnAvNs2iPX2FHtsXt4/s35t4+fnn8zNHxbxWtCjgjJL8PNM2sMQUA8uNzIS+TS",
-	"xjpl9SSSh4++9WfBzow+GeJaDI4sY8bbL9k5VKaLSPNL+N2fCp1faFNpDERlaO7e3LL9jTUP7D/+B6Rm",
-	"3GTOK6TREkKIVUPT6a1xb4G4jnTZWGtQ36NvYwfPmoH18aNDszI0PlKsh91XDKSldlQ/XXmaQ3LL9rgM",
-	"NStZbuiiDEj6rCBGyQ7txB+OORzjYAPH1Agc9DXVQICaYb0dl4iICsJIordUscvaheBlGz3+YBMQKL1D",
-	"0fKM2QTxKFXcrurX7N/z5fKz81jbzSVTYLzrZpI/V/HVevpTKTBPNwBve+Tfkfmsr5402NiXHqIG8DsT",
-	"8FMv7IBAbUcRgwOs++rRsNOmYz/w0rBoVRe0r5vCacCTK3eCcKENow5VGQLa8ThhTRh3mnBV7veQOV1I",
-	"/OUQ6umcDf4Bn56mTZXf4nkET1jHWA8/Rnm32HLJcsPvBvcv+zim27WWyXzlmh377LT7O9O4QtjUwfuz",
-	"4Dv6Z/l+bcV/SGzopVy9jCaqTApIKrndxtJCbdMBaQZmWiEZtKvFNMKVk0q9fo8sFjWvegOgTGI5Pdp/",
-	"RF33Or8qDvVvDaLVb0cXexoX4+YDEe7auVOTy8TrZB1Z3ar7gvuVdNfp+zgUXR+Ejb+4uoxqRreDH9Y1",
-	"3sna0Nan5IXwxjbAPSgpHALC1YsHqIeBhCesC8OXjv75kJ4d86LHjr6Hi6VYlD2NRdjeoD3SkTm268tu",
-	"D2sGg7OldnJ/ymYupDX6WQfmOtze7bR0M0qyY+kvDthAovyfUSbLHvtlZN425urqJuiEEB4Ct/fUU8Rp",
-	"qMf080lAuv0F2T3s7x+lcXKtM7TFUZLlkizsJWt58yY+BnceSrUTovGRRSc5R7qNJNTfti/9NYonrvkP",
-	"7mGRdbedEVQy/Shc0Dr3A+RyaugoWHyrvvTMynJjvOJfDpoerzgcQsj60N4J4P3bD+9xiXBNbrnPDj0l",
-	"V+1CF3Ui64018jC+daMYskDNgUPuhlBNdqwsLwmtT9o3DrZ5Q36/2IPr0p3iIXx140/vNysmmLItZ/bH",
-	"qjR4wl8quZkzcXfzdUZu/JC7txu22YIzpWn7a/tqT36mt6wscU+AD7tB4+nGbiP1WaFRi5DW0rDGqXql",
-	"rXlRMIEcEBnCQOrqyZ4YJyM3P7x4/vL7ed3hdvcJhTx/TMZF5Iq0ysg9jFWeiatW62pRefBLC3BSS3SH",
-	"Uaot4n/VUpy+o7tXDpUdpPMcgydsZ3tOy38cRBuG72x5Zmu4asMegskch1lnsmAnXhzc31h4SrVcCq6W",
-	"jGcczGaqKhNHNderpjxxsuR5K48kVEPWXmr+jWs4nkGYpLb4AYk8QOAOC4Sfkp8C0UREkyvuvZEQZmWb",
-	"0YBteFWa36JwFlqv+Nh77L2BNuyEQ1zKdb0puzszYEkiZyEATDGyVRVwqkDmT6Ja4/3BZCF1JkE0aa84",
-	"DYHSdBH4f1EVkNdXr54DAaMTRPhhUknZKzig1SG2DS1s6+DeAO+yHZRUIdI06Ujgt6ZE0ztW1H0fUbE4",
-	"XL9BOXIvsn1LGhePTqVtTjj6tFdjRDwrYQ8AsTN1vdHJnYAa+WXRlJH08ldTI9rPvHByh6QsKH3OpzTy",
-	"oFZvyUM2jB+I4AP6BnRyalX43KSRbvu7n4Qp/o3laAc0ghqhWFaJa6IZLJq6G6fkF4f32lYIBVUst4Zs",
-	"YU2Htd2FF3vn77CNH5CDDrrMYeYO+/Q9qpAmOOCEAd6IXhZaMyVEhaJhiCavGQMRavp4GO6GfswlbM9R",
-	"ibSKhN1xtkN0Eaz5Q7E7JS8AatsSRSr2iIdlpWZ2wKAKD5R9rXmtnSVR69MiGADYIborwoVPjhTyIVGx",
-	"NmXN/dTReaWWjpGk2dlcCKg+6zQdDeNpWHGIQsEh/NzhMEOzJKILTdFlZLdfUD2A3culML32fzLjMgXy",
-	"Ql5dKBpIzI7n7JKcea+G7eVYbyCdBrHrsleEXx50Nzl409leu4Ob3sAcyKRQFDZEOyBLKHjpDxs+HNUU",
-	"ru+Jr8aLx42bx4MgsU/FQ2QbY8g8uGDWNONFJBrXP86+G4lh5pF8oSSGHBEEE6obTMO2joTT2U73sxr4",
-	"N2ezBBVE2EZgeBf2Z3Q7Wg1TVJDMbX9MWNvP2xCELn2gmOc1tuNQseeuqOSIomtB8UnIBwG4O1Z6SAGz",
-	"nba2Ut2Dsx7KmC7kxonIIeBoJaRic7uKY3mmP8PvAKEOUNpfafLh3ct6O0SibKpr4PgREOtE3hdcsttm",
-	"Mmd5W9KcjUGPvK1vdBWeFM9Nqqg5PMRSFZvmulou+ccU86C09s6CrbkofFTlNEykEUgH7wgqAIYg1Xg+",
-	"LDebrZ7UPW59mh/azjhmoVDHFlawIH6cDmqaGnRsO41SkLmf3r9/C8FdyBKQ8Pd1FviyuVhBQYM1oA9H",
-	"7PwuONl5/cB43EfgJtQ3Xy5GGbzlCMb1L6rVXIHnsLgzpppoiZVY19F8lGipVXEAPPv2mxFFYTsqc5DG",
-	"v1GhHSc9hQOCvXjp6n9Y+/Nw2Z+GBZXxASzE7aMspcxpCYnk2TT/2j9Uid+Huo3Y+wKPUGSlqDA+R9sV",
-	"5Bg04GFmBpbANXVxh2giZ2Jrdx68eLWc8bjF1no/JPp3/sDGXzgEdPqB5gZ1w+cTsY2Nsnd5+7dUa1di",
-	"Tppt1KwqqTZzewqb1KEJ4fy2J2og+xgH7crHeDuh2HpE+1MG4S7oSm5Ny/0896ZLhzPDuejsIQ1phmsP",
-	"PmgHuWGEljWP6JGxNtfrg+6kP/+ZS2abshO4Rz6nADy0ke7VfeypzdwcFvPsn6u6/LedmZItTYpyuSEX",
-	"iudQg5vKFdCvIaqkHa1JKTH8xoPOBjfFh69OdY1P2uGa5CKBBILTKpJgkFKualRQneOh6V63M6IVfB3G",
-	"oRFXjoEruM6XhGKjhRxNb9tfxnPDipT3zGUxAW1DwsNuD9AxGNS1/ULb7ZxWGobAfpS/H7L5HKmY/ULC",
-	"DXrWdknf+zhmtRxDUn00SWEE5p8MHHIM8iERdA+/8l5i79Dg26aOycilcXyQyp9CGj8xJODY4YzrkqWH",
-	"2EYSfcYsgPHlGirNVIplr9KOTBjn53M2IviebJRMe9jXazcPBxgse4iLdmGKFXFk8fKDPPz+7Pql+SOc",
-	"8vtKIxyO5LraLOr6pKNO/O3gth8j+Mps5hL8lmZ4vO9lo21N4Jc7vtYeggPhlVsmSMmMRkUMScP29LWq",
-	"mD1+wRUuyA6yv+FQAenbJRe3gNbY0D3RjHWYBy7Jhm0WdSE4l5hj2oUX7atn2QzfhBTk9pGo+fvjUaXO",
-	"Ph+BHR1Me6wa7Eknx/MjzU25h91QLmuXut0pw6PsAeDsiISuaWQWk3KMDnIjUomwPypZbd8zGtkygFY9",
-	"vpbd/f1Cjs+7u6PvtvJ0pW8nykrtXQniGk8HE+4g1WoyiKdFADl92OGdmetxcghe0dieYI+ag94Ge09T",
-	"Tj91GoMkRw/P4LWT1i72/+bT9oQkCyV3mim7gxf6dATcFbSxfXfs0xzzQFiIyREj1SX7EUvd/FsbTAho",
-	"SvnFNMxPMpaoU0fhIwaE50H63BhPgnngqiaFgTCcxkRUqoPg8o4Ko8eyCnSxpfBl9Xf4XkfHXJbFdOXb",
-	"DFDXHziwNurxOOKr3EtjX/GiaLVZVeD26JaSDK3qpksvipL1UZiBm6+HB68uD4cARGQ+GU8HAVVXEoYn",
-	"8LEA4QO2LRqGwAILwI7gdsgdcedhhoA9hm+kMOuMVMCvv+GF4Ku1mdDyfMvUvEDWyzGPxKrSvGNQJLiY",
-	"VIFmyEJdbTHYOeIwPda1h3VU5hu+GNkwDO5Q2x/sEeBqA9V2jyNYQldKnNbHOfvagZ5WFcskc9K4PXsM",
-	"tYdDlToQqetuFqysdqUaGGE3g36B+MGMr/4yYbHnlVJM5PsYE1y5x7DiVvGc6TjJxCSDv6NIjk8yerGh",
-	"K/aMqlSZSiCh1UhYIFEn2BG+JAtWupLiy1Ii3BoKzBVc32ZhcQzPC+iiCYADqnmfYul5Eb1XqyLMjNdh",
-	"E2PPno69esRSgqhLPLAN3zqyGTscxch7gxyMjplkd1PM2l7ZbdwV4hgBCcWv8F/uux5mYmAHk1LhEgAn",
-	"nE5+4GWJe8di7yoiCaNkSbYlFYyAv/IukuTVU6GTC81y506NBL56KoP2UjIrBnWl5CTG5nahzUNVNcqz",
-	"9sKxOt+DT+2FWMiPn+s6eAsa8rU0iaJ+lVCMFj0eevS/bRDX7gqxjRBP71x37Uel0H7fK6qmHsF4J4Gv",
-	"A07toYzwQRT/ZyxwQceUMrBdcDfHv2xbTYSv/YzZA25hNeXF0CGcrnHqovBh80/OUl2qaQYmLPpryH9z",
-	"bnhfgZpq8rvffnNZfAC5//TplLxw1frcYe9QEWBVWT0tN67Oyoranc5l/pUm9rnTfphBtEpacDqPFRAM",
-	"wxDtjKVkrdUNjZen29CP89J1JXAgnJ9993QIOrFpQcmCJrk4tsmeBIxa63YhloqtqpIqwj5uFdOAB/39",
-	"u+ePvm4EdLeWJXNSsqEmX9ci2o/16Ksj4m8PD/PuHOa/Jyh65R+rixiPrUkON42NoATr6Z6UvTa0LKkd",
-	"6mtmDBerWKHZquDGnpH6Yqr2MmECy2U4WYUHQYffsq1xKOaQQioico72uG93eUV5eW0PXKGVM6p/tKYu",
-	"btNd2+41RaRKudKjOqv5SsyH6VWv+Uq8acb3IJu1Gd7O18S1/B0T3sbozNOWR6DqQVhF5es4tT74LeeF",
-	"4ncJh5K7o6/1vGYVHFdmUhYswfOXzXKsDTuqDXdrczYfU/2Vowt2hBFtb532Vd/bxiMfxcQqTgR8eOYf",
-	"/a4f336IvWottUlq2lumBCsToIE7NlcMMlTjOrGUqz45acrijhhaGd+KMdMzwYDoLnoNk1NDS7mqMHrf",
-	"nGiQE2JSFqQdzreYZBrDllQi7506VQk4Jo54yzt3K4RzpaIr1jekO6qE18tHRm1rcYAxryXAaYQDycxa",
-	"mqRThNctnoRq4obGa5r0hXu/AH9+m8j+fgFySpbDNdTtPc4F9Tkzh9ycdRgYXu1b7eOEDb6/f6au8pxt",
-	"J5MXNJMZ2rlPzlvu88cxcC3X25Lu56n08hiM6TZhJGtDRdGO7NSE1Vzcnk5H104ikHR0AQeIuUftUXj4",
-	"KBsuo3bbmmXvjPRv6J/Bo+hIgxnsxIJPrAVGms5MnODPWxxjBr5zsB4iCglXTv9A3gdmIlCBx7tP/00u",
-	"fC3XCUfmK3CMUS4AoEgd87qRYNIyUbiIqEEaCp+rxp33z3GYAjafG4BTQJUjxzX/kRuSy4KRM3vg1nj8",
-	"RccremUdMQYSizX14yjZMGq3L7Ckeex0LjcbKoppp3N7zthvJY9huN4xQK6jNQCe5q8cx63xXl/3K3Hv",
-	"BtxiAI1n3KyZOiVvBHOYXuyJ8zM0LwcS9bKcVn+Pibs+otDU8414sI9G0TlkIMTOO9o4muj6dOynZcmt",
-	"voTkWr/AsyYt+PvX14D8bH3NcSrl80rs+YZiS6N38WezJS/Z0dVIgwTQUOk9ffTw/DyLOizGAiT7szq7",
-	"H+EPAccjeBbSrGMrraq/Dj00T8+HICQFs5Iz7zo/D+3+tHszJsJ1McReXerjBeCx5wl6jkbpoRX7lSb2",
-	"Zijttnbsx2SrZM60vgD+Aao108Se3Wmpse5MQXJZliw3mki1XVPBCv9MK7IWyXEcZStIdXyR3Kkvas/w",
-	"kyePnwwWro2R8dqWxkirYrRIsB1ASRUpDbHLkui9Nmzj8eMn9pFLcifLauPKPJvNdqm9xz8+6EdWKTZy",
-	"O18pmo8hU3dc0XbqG1Z1I6FsP26PoFJBejyBBIrbLQSqLsnDM7LY+8y1Vr7aiGw16Cu2HqvAfqtbHcR+",
-	"ZYQLApuet3/9BocNXRCKvn1fIPv6xY8vXr8HiCQl6BVJkIBqM1UV/YK5L1B1m+iKG0ZKRu8YsnE51pND",
-	"5eRYJeOWPl6EJjUYFBd1cXdHYe8qV+l20qAEPmqwbDZU3WKE03tz7ZMwOSpe8fuvVVLn0IWWZWUYsdod",
-	"TZ9/+2CVzr+/eonC7pAutXJyY70q5aKehQduMB784fTjphwGn2GHomvysHR1f6kAO3It2XUwtJodpx7a",
-	"S/L0LCnP3bLYUYmGZR3ht4IaRYDfRc9C5mwtapAlzpmly/ZAHmudJHbrbKb535lHxNQf9vDpN9988+jh",
-	"QDTjWBZIICeLgV02rcWNlZN0enXbduq1HaxlV9EBlBW1O5vd4wh4cOMUUqiE/yEbVGoaBrYRb8LmVNTJ",
-	"OR2y+zCnf01dUGdMn7SJRg5+cRzj3BdPcrQeudxyq4yGa80ldtZxYjKKbzgRJvIHyHuJEf2J3Usd11dU",
-	"G6b+xPafcTD+E9u/kykPo8/oGAOMsY2MhNF0MZzu0Z5EjD9VC6YEM0w/w/NlwpXNrNGOiXPIZQPVF4wT",
-	"O0qadoiLh4AqMDtJ7qjiHl7bQYqzchORZXuI/4mVmww5KSBWA3Q5DkWpWMmojgeWb6sFy02ZaNVddTtH",
-	"05Rt2slTVuf32y4Mb3TwDc17Y2McZOQk6MTHl1nvgxAeXzHOnqs/1/F7gEqs+XKg9fjAuASLsMzRLJst",
-	"q7KMmjkvubh91qS/dzI8vqAbfRDADwpYbpnQzkvV9fZ6s8+B+DVwrFrFbNZso1l5x0ZA+mGgbV8GneYv",
-	"5aoe3QMfVlPUPs0g6Tb3osqb6qd2pS9c+Z1IktqYbBnXLb+diWgq1XuHsSQ7cNdhlCx4f7ugSwtih6cz",
-	"R7qSAJpqZnqLBu8oUAKOh1baBlOVPjUzKThwX6FEbojP8jgCvJ8H9f9xXvzb6s7Ww9AnPfG9FOZj3sxu",
-	"ytfhr8OhY8XcFjDe+TjtDUNiMP6902yFeqWNMxVan5UdjmXfdLx2u0JNKcYWFUJ8lnKGwdeZL98fVZ+u",
-	"nekpKP+0i7vL/3DMIsMtnwvyDQBvjlxz7XWWmsZ/8qIsDnUy0jKtRLrAbCLJYUyhlqboaAhao6avaosb",
-	"2/sw/v00RTTDJgE1Sax0uD3R2/cKAT8TmAASZfZ/We/BMK9xJuhNBN/JgvmSzvGdsK7B0z8jddUcl0rv",
-	"uhL7tFc0X3PBngsly8neOCCc3WALyOwBKoFwo1m5jNZGiUeG11KbC3uG9FUiwfY6BOQrRvM1C8A4h3UQ",
-	"3TuaCJUvvI2EesC1gEUC7PtuupH8pzGltKh4jOviXXMaaTo0RsnldkiWPHex9chW2dzQaj0j3z9/B+kK",
-	"VLOn5y0tsdgDEV348qePvz2PZtUJMSb1WRbsmbv1UzZbU1XsXN5N/2Ec5OEnf3sHMtaK+cei/N6VUKOk",
-	"kfs35gluY7KY0G2P+HB8AmGW1FSxdKI/InI9KG4VTsvvnz/7/voKRen6p6uTR0+egiP2efHoyZOH331N",
-	"5B1T5MYdUwmzCwwgoQ9vMs9ps2SBW9TIW6xo2DOjj87OYyUk4dHE+UBJ5NaFAun+FQPQmI46webbYhuO",
-	"3JBeKaPHv4EURS8vh85mn9JlTZCc2tbjAYb0oMClGvQOTdUa6wgqDXxTzyj8+PbD5IyQHsr5blgSRkGD",
-	"BvT+/7NReqhBVB4UfYUkLAdUdtnjUZtkAOQvizhLwIhzMz5bd7JneH8KNNPU/cuOp9/BsOb4kqo23tN+",
-	"vA5CGpCPq0/JNf+7q47B3XhFdjwHix7K6HHw4iZIcAb/i47vCKhx/6wcgoUHJWUSeDiQ+has4ul5rHaX",
-	"BwwPwvV68L/93yv1OBGMyFedDHBI9ueqbUcZLhJw20ozNQ6u4hrJ8DVx2fc+77FVBq1sMh31JDXkc12L",
-	"C5wrmMLpkxhSpQn4hqp9um3BdmFFGc1oyQpn76UaTRWdbLZ/uzu7JItG+90ACyrWSoKqT8QoKjQ33mt8",
-	"c1nTy+FR1o1M3O+jWV99PQifRYcbv/aYSAC2WbcwJvB3/MtqTzAKRzOVdaNuDKJiyI4gO9dqGT8ydRC8",
-	"E/zsAWI2KdpY+SqoxmWkK3+UQIRMwJtieHyOZJpzwVgRO/R/gAr6IcUjLYCxFh8n+HiGFSjsgRBpdeuy",
-	"HPF+TgaCZ7M7znY1wj0CQig2jvuqlBJwIUpWq3XY8680YXumM6BoFPvxvOPhHB+izhvRGQApv2IC9vno",
-	"ofxYQRpbiDV4+b3EL4NvOT6C+YoZWlBTbSbsCLDAR6Mn8e7EuxXP38ZRs68YFRrPQ0gGqpjJAdti+Ibh",
-	"kfyGmhsiBcILtoze6lPy7O0HFyQHmovMgTlqcytz53tt6p+scLrFlGJrGJkDMjrfK99Wc5cfOzI7bL5U",
-	"LMWfyqg2TlftqMZq/EC7P9IjCO37nO+x/dkpDjV0xz0yKQ/Lk5Z0BqjHpcnMnI/tir1ZVmbU3bHy0ph9",
-	"5GcwyEMKul13qXldOMydIUwvjmumvMXQth/sopmiK5qVFlHs3pebhLlcejDAmmrHUQtptc6LP4KnDPub",
-	"/lCdNpbHrT3FAALHh7Nf3QvfNQ+gAd7VwsNtuNmJjKiRR1JywUfD861PqjvYM4LvWiNwQLCyKhnZMKor",
-	"xVzdA5cGDerC7CSWPsjIhovKakX/c0H3OnN1EeC3tWIMaa50iF9UdIenqgo2YvtANEL1St5NzQ4qlNzO",
-	"A1RYx+fGVtbwgLwQQOy5Ox3sDA4RvLjEimu4NwCXB/c5Flser9eVCm/9IBVaOzoMZMHGsrAbi3MSARhL",
-	"RwrHjThFvo56sq4gKQKIGiDgashGakPOz6xJqmhu3Pua0g45VeZEsYJpvhKHPalJDmb/68/05O9nJ9/9",
-	"+nv3j5NffzvLHn/7yf/+9f/5u9i6GyTT7SQGBJT0zlXiPMvxOD4t7bHMDIPnWgBrut2WnBVzHVAIDHmt",
-	"m3T4bLYoZX4bR//uYaahRpyQIFpB5j4trTCs1u6AiEVvLjy+ycOGvchgwKJVisSxy2i6ZLihRwelDi3c",
-	"k5fe7mXW0srlZhODGNecBVaFoZcrrMcMtLfeKwpZTAqqEJF68kYy0AVDEQ86Fr7e2GB9L3RZWeN4XBGN",
-	"WMIuyw0r5m3S5M4Wud8iE9TOZ3Jh1NsTl1+2DmIAB1eVNqywSxczQcAvm8edCDykVhjI8nM39p53mSi4",
-	"WM23SsrlHKrBJQin3I29fNF2f/rr8BBdtQIgdT1ZUynBClK0C62Ebd9Z0eFSzF1vEtWyjlzhX6SyHLyk",
-	"BtzhM/MmpBsJlbsy0WkARV3A1+OzlrIs5S6uLAfmC0IO89sEHPGOG1qO+sSf8c6JjOEHpfX88oxOdqj5",
-	"24ohZgHZXl1tt2q6ZdEesp5KI0/PByNeTVOpPiK/yKHnIS0isZjOFdHGDh3ZSVU0DkyuJRLnJBZUTw0L",
-	"I0khSSVKprXfu24TuLo7psZU57Jfeu1vjsZq6qZ6sQYhpUqM+yoGSwYvQH3yh4Rarm/rbAWvLDvZwmUJ",
-	"GUEusOPBAPSWka0sImEad+O8TmNMbJp1g+FOv6FAQZviHMIn4noB9w1PSLfYQ7pFRh6enXmDcDTFiBtY",
-	"F3uJU+qbnVS3CQ2FFx0HStY26xTL5UpAuAs99Y1R+oyWPJdxPYv0I3kJSZGjz2PX+Nyz0pFxH7guUzVd",
-	"HXva1dsXGKJT7Z7ePTx9fH76ePDY1nCTtKUimMvDj0uKe2PEddeqNRiZKBwK2UVe7M1cCn1xGIrpSUQL",
-	"8CFLKE0Qir2QQMDsslvydXjOcy84gRd4eGP0pAcfc69sEA3mZxcHc9Sf9uHdS0yE+4Utrq017yDOJaOF",
-	"Rtu6UZ07rS8ePNgq+XF/6ib/VKrVA7sFn3xzSl56xF3y4NKIzMOz00dnp+enD88BhBJhfetjrAgzZPQt",
-	"357ILY7ZCbhQrBI0qmJHm/pHlEiYkk7VZwk+dxa1R77EADIhbskOdo0hGAg2D5siqcX2vQuHd+sblEVP",
-	"ChYUgMZ1g8yIcSrovhS/Y4Ju2KvM5/BDM8nvipdmnnqCKnQaRg8FN0+qLdnxskR6DbbZGg4sHrAbODUC",
-	"5X689wWW3iWhvuYTpGLLDcNz0po6SosJrMdJGm9t6N6dHEYzbl27Zwbz3xAl6V/ROw3XhqqpaOywWHYH",
-	"BOyVkZFkR7npVjzw/onxA7hxdnNnh7emj581KBho39hkGOrM2huQGhPPNYwOyHOPaYtmrXjmld7kNCMh",
-	"HdgRdbuNK5kphqbh0NRHcuQCyRoSmh7oWJBANBztdKzuHjrnxiMlW8/v4uUVpiDNh04eI4Ivvj5n5JBi",
-	"Kt1CzCGDurWyQQ9hEnpRsMIa6yYjei9y+wfFs1yREe9jyBB/N3fpjvWf7E7ehn8uK23/hObnQBiUteCM",
-	"wV9zbVg8/1gkya8PM+JwyiAwBAPRO1n3EfdtZv7LVcDyTI6JVMbPhBh+CUhhD4zwfmCD91XE7AvXLrPN",
-	"v1kuY4flq9BTbRCHb417w+9Cv6W+xWRyu4d8Xjg8uS83xW4Oveu1rihYbrU9kokAp7JUhfb6Q3OTKoHp",
-	"PXWdyml5SfnGeZOwZfs4RVW742ZdKBqtdpTc+NGdRdO2pWPv7PH3RKMLuazKgrjs/m1VlnYQkDrE/oi/",
-	"kD1LOI03qSqOScew/RY2no70Gm5P2NzcMf9jm/0jc22izs8QWIiuha80ckw429vLyCm5AkvAjkhjYDqy",
-	"Hj/91ty0YlyVJR6wrM2E/3IcL6mj6/QUun+dW/+Jzq3HhgZCr/w/+syb1YfeS8/BwHbOdnLsItNOwmOO",
-	"wO8apuDIzh56LUNbDk3wcKUVVlzVrGV2p9bWvRfFH2+qjyiDL1JVw1uyckzmm3AwyYLlvGA+943WlC0H",
-	"kMTbOZS08YxAHSCCr0XkChX5MoK+FtEOYMolzVnhbKiH5Ef+x3bG0zcPz779tsW8d5Ys3qj7mCIDyXwa",
-	"5dqNm40uLQfdKZqVLDdS6Qty83cp2AVZKnpzSv7E9trhvn161IMbcODv2u1ATg4xsiwiNUEeP4rM6VZx",
-	"6UMaHYtpY4/UcNZFJby0tmwpd0wRKRwmHUwIdMq7MS75LSMPH33bGuZHT54MjbA3xqI8a4H+dlklQEoV",
-	"VpH1dhEBU0fbHcWZOjoJlncrYX6n6Ga+TvCX2kNVSw8A1qZDr0r1LeKDfnz7oUaGkRtoeMMXN4n3V2Je",
-	"8n7UAfBOuUxXl+pJ9973cEnOsrZvG0lRodHWDDw8G8ENRifh6t5Th6hr8lUCEevhmwwixYGlynziWzZD",
-	"6Ij9x3Lp/lUJBx4ANgDbG2o4IikKrjGWmlS3jSeso3AHaMsbB+AUspX/bK4bYNCaLxjU1U/a2TuKBnVd",
-	"ZO2YunwtynPX49TO8T4Z7/d7Ci4liIzS0mkeIA+L7A3t+j7jhxxa7Vlu+FbEGbT1RpgCe5RxFT8yYIeG",
-	"Bu2+Dt/1JHzZQ7h/zfRDRLpwU7xm0NFT0dvvezfQRpvVrTkaYazVDaem4sN2paLlneujcsoyYTsfirIb",
-	"UIFpByM0BbSb6s7PNdDmH5Fp0Mod+OfIBcBqm6PYlp85MgAHrfdVxyPzBX6hlpHi4BXj8w0qPbqSZZNw",
-	"0E3/b+eTZGgMIsgEbPSRUMj7SVIIPywUhbhoGp43MYWGf8iP6Gmz5IIfITDU/sm5VVq/5VTkrDx82Ffp",
-	"DH7UpspvOy1KtZIgYa2fgR8NvQ/BrwWD5X7wqlzeMdX9uTGvwh+98QWnss5f9QPwZ2iUwQ8dy8yBJQAr",
-	"AQOD3W39HHaN5jnT+hS8sACCY8qOCOTS1n9DXGOWzRZVsWIwBfm6/cNG3rWjkqE56DwPXIpnWBpu2v7E",
-	"fEm0iZU4Oi6coex2dsemmOKh+LYM8kdDxS430SgrlDMO1UlTfBKTMN1qSCU212btIPa/5a7ZIAm0+/jU",
-	"OvXzF9tF7igvfYJjZIuO1J4cGtaOtAxFxpseNK8b/JDpZtL9fElbTnq/q+9b3qjCLuBnbY6ezroBzra0",
-	"tQGln43aE015nJ3E6o8qWtz+hSCUKNxdIjWauVgxlXBR1jw0XJA1+xiPKWhdJegJoLTHtDxisLJNJxtw",
-	"IJJk5kAfPQ2xHVnWzvmfEYC/Z8Sp5Iwg12Zx6bJ2wN+Qy0RpU10t0kXeFZ9YOmxHhYkmm7RTi0KfMdKJ",
-	"EOCh8xR3SJynXXliwXZx5dQljag8czPOZN0dP4SB2AVTF10EO/Fe3rLjCkB5rlMuEoUzX1Jtgi8GTAoE",
-	"/8MsxNrZ8/jpk7MhGqc4WxDSROAbrOEU87kPlO3SudwOnnNgqK7hztEp5G+p1mkfzn+RcnUeL+ItzFXF",
-	"tIGs/oWM40jrysSRK9qAeTuhpzG3DvTJv+gz6tjZCboPR8XbKI55tAPCPn7L9ldFMXVTVaxgwnBaDtXt",
-	"Pnjn4GpqwpYl3Rq5PWJhGZ7fsqFMjYeDiRrYShZ+bda/6OxgCr3DDeiLjGfEKBD0jq+okeq0acZqPcyd",
-	"yhDrp4mR/3b95vXvvyZ6yxBvE6j9sCbHlxq7nkH7n3ZtR9nxMT6spw3L22pR8vxPbP+sfjtsNlyKN9ie",
-	"HQoiFYnc+Q45HVs3LskvbHFVmbUYGLOuu1ZAxQeIg0BgBoRj2DNUD5///NTY7aQqnoGza6rEVUqxSDZT",
-	"twpk1s+H83kVJH0nBuhY/Ie+Y5pNZit2dTgnVtS89yqZ/R8IR0U8mn6ew28hk8lbWm4YwKx3ShoGQJId",
-	"BjjWdLtlIkF1mCIzh5iJle4ao7100BRPFZ/kPUyGf+IQ0V8ilPPeKNggu41DwaIs1X6lxkNUe3oCVxC6",
-	"UOa1C8X9CSu0caLEDY1ocderuqwSpo8ZppY0Z4k0O5rwfwdnhq6nwdrzwjCRszpuSsmyKksog3Q6yYRp",
-	"7HmwV6A/UdH0JVWm1iTcbOJs7T/UyRCX9ixaCceB6NEILmFtfG6am/fOIT1WZNGtoJR82aPcWpbFBXkE",
-	"+QV/lQudkcfwb7xfZ+Qc/uRiWxksTNqmtFty3FoJDyEvD7NH2ePs/NfY6QKaSnSK1gTDCPIJgJm2s5oZ",
-	"smAaACIus0yPHrcX9r0/cFYW7aF7Ehk5qQo0acYf3qFe63g71kkZVP/pdGfI34JvGltiqJbne6kx5Fv7",
-	"ni+XMaYw/LU3LG3v+ZR1KR9DrIGM/d7DBwOv7VvLb5VclFG+QYyb6bSPYesevSCa3tnlugMQ6obeMgdC",
-	"c4KY9HfWbx4lGCCgrr+DB5269az+kN5hmOxLXFCdSMJ3X+3hAoARJlKcEsiA8gW37KWttTj1mhUEEtyz",
-	"2kkBKQloKp6ffVdTN0P1YlkZu+0X7YIILvaIBOSVq6nRD1wR0rBR0eJtoPfHrNzDyfAX+qbgmOhxwVdM",
-	"x31qQfruwHppAsRNSq5ruLe/08tbd0rcOixUZneXrM6IxkQWitWo8OkIpt7dNDQlV+4+r0z/KhdDj/jC",
-	"a0Caux+d8clYMb0Oenen2Nbo9145c0hw7ORWau7PixPW78dAMpoY6j7ya0dcPs7sbTHJwMkazDuHu3zv",
-	"nQwMPoS34VOdDtlZGrvl3V9JPb8MPugYa/EQVc5UzNexuK4ePFabdKQHhuW/9OdGo3xxZ2qPYvNq+x7U",
-	"NPDtxtlZXwhIM3AEAQdBTWurA0mr3+yE3GVor0uNuQpAma+cccpG26ItueqnZRjQ6402b7ljW45aN87Z",
-	"uC3KScC9eGs7QvXlkGVvS5ozvxCngs+5z+6SS0cPSq5qwLW9enPL9jeIw6Zij8Tb4E+wF/4H/HljD3dG",
-	"lkyB140YKfGOP9zAc+yOqT0BGO3pX8QVcYHwrxArDbmexEjwWwZr9it9+hdxWIJZqgUvilhW7UsAo/ss",
-	"NkB+byptIPa1pndtCQ39PI9ipTD60LtAYz/31J4xED6MLYCxf3z7AbsBufCucx4k7fHRrTDV+cPvzh+f",
-	"DWLvt4otmVKxIOGbJZA0dkHqwD8o0J9ANlL5NBNkIVswYzqliz9zkBrxHTtV9z1NjVDGeHMA142dAHps",
-	"sqZqc3+v/9S3Vt/V6Y6drWZbHSLzhih0p2D5RiRgjsp1dLfHFVI8xbFVgXLAzeNu7N8pj0hrVGzFtcMZ",
-	"JC/O1zLxRkNXo0mu61d1G24SIm1zwR7VDFB6WO9lb8IJ+pJbkn3BEfidsRLyPctLqljRkpRaHFogtCeD",
-	"/v9QJkYdalAIusphSsgskI22LIwRgXuHYU85lY2CX7sGez5hzNn6PrRHLRODsOJ3bDmV2ShJhPaOQYKd",
-	"Z+NyDXylE44yquiGGab05AC7qhlup1DhapYrZnrz9lI+3zAOumGyMnMENetW1aFvn56fDUBtPqd0fCBD",
-	"93PUVWxZ8tU6xj+zZvntBM3qW0JWx5iGjWfaPKeQpFnUqb+BJXzpKKyBUFbIDi/D+IOX71uKbkJGJPm1",
-	"bPEUxwXYxyPGU/Oh/Zs8G3WEQ96Clxdmwo9g8NaommlPRLLaZqy6sC9wD/qs8XtjtBCs5zgSE+IrAFuD",
-	"/HkdnFH16Y4touHFOHsKz9c47kE+PrTndgm6pTk3+2iLG6Z1yi5qGD/HgiM/IMEKlC3XnrwLKm344QlD",
-	"tDBTdUzWkbNEe5kMff7i6YBLCUg+ai7sicmwbQYxMtw4M6x1o5gZGQr1wEU/Or1CkyAw17e6r64xSMmC",
-	"4bJEonkovYP5tvGlM9HeX/IWDXbQ0H/eSQD6FB9ODOWMXHwtClvk0VNypegmTmzcQ1NVr8Q4re1BqabA",
-	"xRb6Ukba0u0TXczpfb+BsN5V7GLI84T/tXGzRmKP3JSsZ+9P1KFLJV8BwR+4HEAgppRi7wKk7EXfv4Bl",
-	"J/cn0fqTE1K48gQsn4G12ZuRRdEcAFVWZluZSS7j0vP7jngHEv7Mp3TLPVLSfXTSXsLvNaIFqHXQQaNY",
-	"i2DnvmqCS0PLSR+ATzT9HzApW+XEU9jcJidnYuk5+49qixkI83U8CbF1DGi5Nh0rhGB3TGUeU8UjN8ZH",
-	"e7gowkAiePAO3QvCAsoE8M9mEctUk72s0LNJyUpRYYgUDY9njVuqiRcmJIQk2QGc5T7vCRR0FPko/f05",
-	"xymwZqecEkDqnBU8TCvq/Un+nW0BaBW76xHye/EcufXyBV1H+IYxvqOO/rIypmtg4m4tS9aiQoGScdUG",
-	"68cBL4qbN7DSgEWNQr13BKR19MH9rfdT8pLZFcNrxlZrWwO9XvuxVlTg22+eDlOVTKUJ6FcD77uL3eHm",
-	"Fn5coc6Jkafkh6osCYIq7XdQsXecsGFJGOQnF4w3RG4410RIPyHglwhr8TflNkP+lrQaaRzyD2OwwH+c",
-	"Wjhw+PkrPUJ//469ZnsbtarHuPbcvX2f0UAeojhHazWSfC0lUkAz0TpKJugYDmbaIV06UW2MaJK/ykXK",
-	"1+aKWyUKLvM8hU9ImTHRiAD8Pt+M4B97T1evYhRkzm7xfWr5ibHhxAwgke3YQ5ejvYHsccIFgYTUbPj0",
-	"dQwkAl4y6Yk+V0by+OpOy1GzoN//oaZ+kX9msT+eQ7OeMkehORlO2zyPiKMxFOVujBq3SPAlHThFAnIb",
-	"Cts9WRZOcr+obeGG6vqnidbFT3IHHOMQ0w8pxkkH81fXhIb6s4rfUcPmrrg4VnO+JAtp1mHtcnsrmAZE",
-	"rx2ZcQdcTA09XLvfU0PJUpYFUx3CyAd3VD0o+cK7u5F335AVv2Pd0gnxGvkFVwAB2cdA/eEbnZbIyAO5",
-	"NZ/xPuSJPMyqQrrT+uix4oJlpBL848WDB/CZqhIP8OlTLfPb6a9eSrWKJXT9AL+3J9ROpBQ5C0kKkQc/",
-	"vt34QHIrIvl4MCJpH5s7cGbMQy2WXG1YQYIk/oxc/3T16MnTi//9f/9/p+TKgZCd4DnA8Qiq0GzGhTa0",
-	"LOepGXmB18n3cN3R/m3NiR2rXZAnveFauy09tg1rvV0rB7E+SLo6PkUr9qwLCjXslk+ePH4ylAgeLN3O",
-	"Sx8/+ubpt8NB5Uoklw4Xrg5VRkB8j141uloIFjPd31nDDTiDkX3YlW51AUvw8gRHyNMusW8Wd/VF3iMl",
-	"Vg5yVh04jFwdK6KrQnaafno+LU7u8BLw8mBZ9Cv3IypraL0ev89e/5QA97R38iCdvalgF9YdcKlYdsdF",
-	"HpBYnKS9vUdwuFNtqqhacQTMGeFCb+EfuPwzUm1LSYuMcMiYNfuMACNlRsBiyIjjipeKlFzE68OhK7Qn",
-	"0qMpL3wNGHcGhO1xUwc4I7b631L+xqPMuA7rpqqEm6FCCtZHC94129nfZjjGgaPaDUCrc70izMXqvS8d",
-	"8uWhyON9hffGC3EMRwMoEvtQwucp6IbN+853W8WW/GN8T4VMnZxsqTJksfcV0pA7nm6SQnhkodEDeXMk",
-	"vw6vXW1rVglfCvM2JnzZ7OOJbeHkjirHufPnQyG68m0fXPmgWfFhG7vyvH75waV3vjcd/sbYjqHHlECE",
-	"pGRNPNHt6XDNKzeRXYh/SwACaXFdCSNHR3N5dEfjKF6btJvu0ZCbbiw0KaDOSTgr7URAeSg4/itZNmUu",
-	"L8mj85gx0ngih6yncKWOmH/3/qBUZYuheRRrT7j0I2c3Z6/jxgKpC8UF+c1aFPbhT3ah79A95TpWV6rR",
-	"rFxm5DfxCRm5JOTgLRVjBE/Rp+R7pJkO22vXUVhtq5PfxKeOLXR2jyplWoGCnoIAwdxNWADFxMpdnZpd",
-	"cKruK9oVmk3zuqrWKHOt3kvvpx5XpCfjqnMddOhevSatr/xC3pOq9Hwp6RT2qmTIitvOKvJJDnG+jhg9",
-	"UJ0Oa5cU+EU6LDZjHX6QPigTiO8U5qHrNcM3xEYlZLNJkvgZqzKsrO+oj1FRzxkJ8RLPFNMBKDh+iklG",
-	"Uv1QwtzzddTiCxOfvvQFnwXEZXZ078NTHQRAcKQHW30+rdBcqpyh7YkdLmt1QzRNZNYqA5koZX7rKz75",
-	"3ox7H8CCxq8tn1pb8yYckITSvaMQ6a9X1CTKJRPlN9tUOf1lpWmZLosVJOG5GkcpT8QUaAajGx1ngrEv",
-	"wm8GrqklhTKTZs0gCbCz6jGQ14T8bLMQ7APckJOx3VqC69PagMsmjjgNLVADkY6EGLWwIm4+ApEOZLUW",
-	"Iz9M/uUteUhoioo9F0Yl3Hp2lUGVJ8y9VLJaoav5b/bBC/xP4Q7e9h9w9o+VY7PGgEnYXnJpmPBJV/bw",
-	"bWRZuGLv3JwSjKBBdphZU9wVCUS9Acchbh02U5sUNCW1qP/oEMzO3jeSLJjznZKrhlUIrDB7Ay1L+Hy7",
-	"nOsw8PjVPt0zUrKlSVe25aYZeTsEnr0a3F9rWoBuB6SMBLt6fE/DBPf2ix+6EZEYPfjY5l+yvxeSIbun",
-	"fXt8RsJaNodXUaomjVO6VB/ChupNbqo6Cj03HWxoRz5ctASfGD/StmexSHlUG9Tj5p4LxyprVllyqb8w",
-	"iH2lZflmObv4c/9uE2iHT9lhcUCvUhMeHH95PpZwc1z+/nA7Ig7lbQtpY/UoKTfWqvA1RVLG/r3Xf4lB",
-	"wtvDFv7dquYykkfgVz/v92HXNwL05ez5d/bU9b5mM4xT707RCw0z4kjCwwFnS9DBo9wsXVJZw9SGCyD2",
-	"XEq1oypeG8nHiw6pzChxz11Y810q0xDA+4zuAhMTdbuc2nDAqUv5kSob/I7RggsHZ57I0eZO4+OtqrUx",
-	"U7P0kvXtj4vCpfHq3WO5bd5VwY+NWxdHFJjfQN53R8toJtvjp8PeJ8WMasrdTXBbwf413zLFZTEqjy5e",
-	"nyyfPElHzEVsvH+dmBY4PJifRmYANsvgXhIA32G1jf0zn5zXHi9XjGM/z/31Y48Z7YbiCzw/RtdNSVvd",
-	"cjHHnPNY5LhCqL+mG5cFoN3Rmyvinqr5yuAmP5KeKiYDEw0MNENXeHN9z4ZRYdsTrboEoSEWGZEmPbtD",
-	"0Vbx0nCRAEZGEDNBLQZNfv/2+auv4cRVmbW19Lhny4ASjljCxeGJAUOB3XAsjPD9mBonBUulKPVH1tZU",
-	"z0NkQxo/EkNpsLxSCZWWBM/bo2riYhx07gkL/Os6nc7qOfi1Z+buwyKqpeBLGkT4iiN4C/6xskZeS+MC",
-	"5ZfuKEQ91ozcsm5JYKvdnw6L5yBa3AvjYRlrOAL7ctbgGKLCpRABSw3Q2LaoyJvYSClzWsLDT548edJB",
-	"vYzASoUrocMMXlIuyE/v37+9JKWU2wXNb+uSyXFMkl+J0eMMpsCC3jNSscJORmeoz8++e3oYpd0pbtgb",
-	"Ue7rgtfhOhwI/8UQMX3Se+8g8rH0GM0KHQEjrxvt+5T3LtQwYSUmyvddkSYQkNWJSSC6sJfRVRdv9eRJ",
-	"NEOvrkoLET/EStX2zZNhk69m161bCGjM/EEFeT4DvsroMSUV7rzSAcMUEBibLvAvymWkGVX5OrKMqKoB",
-	"mIcDFWvr08CcxuSzSeeNAtRdDZsdK8s4yfikzeQ9XcUd+iZfu5K4Xa4oX4cV7iFu8JHCE8Yt7ntDSoXY",
-	"murDoZepkIjfFgpewHD4aA1sGhy0LiIMS64TxZ2NlLfzzaSUy8RwcDQUm4U1ArkB/AC+C/Gljzf/TBX3",
-	"Fcvilu4hISwtq77KnTk1tJSrCjDLW6lZUH2EBvuUkRO4BZIVQt6FOUNTTAms4tmxJWTXpVAjX7sHwwNu",
-	"MMdP1zz59Jtvvnn08Gn/sXL8QaxJSryXg5jbaCahaTDiEB4501CXDd1DefZO1Sha7MFuaaUjuaw9z2EY",
-	"5qXBzdAmhr+wUpuqRKfA+3ePRlQYt8eoMJ01fiLrnrO8TvZvJlxow2jR/G5YXAvE9fMdJCNcg+Afs+xG",
-	"nSfw7viCueNsFznkKSryuE/JGRbTwJBys+FDbvRxXvYplBRR1O27WnViCgjCiWY9RSgOsQ/26HPQs8Ot",
-	"o9raUcEtjGuyVWxLrQkbHDACtIangNVH4C02VN0mtDCWgiB6DUwp9kDTkmHsY6OUXcUShVm1RbyTVJz2",
-	"lvrzNpUr8ueN0Db8umas8cVnYwZXMtNvHIYEMcFOmmvqvzDk4HOxArGOLhS5kOZK305UkzUMcBKQry6z",
-	"NqmmTrcsjiuhhl1IftOraEHuratvN6o02j3guyg4FbGleFfLlmDRYsOFz1GIyc27KmbGOMRv1DqkJadR",
-	"8ORVkM0BpfjBAKtKdkFuUN2fnLz78PL5DSkZLSDGDuHSBcvpxgXbYa1l5AYl8eTkj++uXj/76aa+lzsO",
-	"EPsY3JKA+2z5vFJxZdensr9AXcKBUOaSl65KaO/ptSrZD3hnWKhlsKpKP1dFTyRzAJmGZtWYXl/jnT0a",
-	"ChWrHtPYB3erC5bPN1xUho2JwLgN3vU7HUBFxddqPGvw7ylkdnQlNlM2lfma2zNcVZa+5o6uV5Iz+C4B",
-	"ftIU4Dglb5YE9JjOnBPPebapWWtI/mTCHs0ctAWOiZf2QIY/43piKy40pszd/B+wSO+YBhaIXV2XyORr",
-	"tPU7+gLfGWHooxsGSxZBVW5DraGTKT7jR2cPB11r/YWCcDRS5M5hFABiBznV7Mt1BqYh5ruAczoMi9tW",
-	"yZKX4dHvZscWD/7whxtf4clDTj0zeka0bKQDymAA3fktwuK/zOfoW76dF4ouYyGal43Y4C3uLAMoPKq8",
-	"nge8BRjVCU8Ajee9QpVzvxUgSmvD1MqRfbhNgTlJs7YkjvGxfqGqvBfEBOyyXzA2UJVH1BBqNvmORa4q",
-	"ewAtmdZNgsV/eTsgBuP2teHQUwbRfKbJSl6SH7n5qVrA7z9y85IuPI+U84x25OlxNCTRWBoRGU5J6qUD",
-	"YDdckoau9CgfacfW6NTxH1jyX94QCeyNaV1rGyORsfRDGLrRnecDd/x2eGdw4nTtZhgdanFAS9xsN7Rg",
-	"wynSsdDLZxhWh8dqQ1e+igFKG1RSqHhpCNUYaCC/4ZVPGfkNT872X+iGsP/Sa6nMJ1gHvxm6+hT7qqES",
-	"yIljD18JdNPKjk1AeocZ2YaRFiEyoU/GjfP9GJ0JR54JveG1S89IX2UDZuaSPD470LKNH/T8fBpF9SjL",
-	"NrV3DEflOnAzu52gNxLKp2C9TEiWxpmiDj+foJXtDei5A+mY7TS1Tt8D5s1eQ/m3PbNrMkMKk5GH7SAe",
-	"aN+XHLx6ydb14cGfPMvsP0rq/sGo/S8TTPE8HmJsH8o/NBJ6KGZQ4JApWMwFgZXgllFNqeDSG26o5gW7",
-	"yXzSsHaOKtjFfMm/sQ43F468ZVjHGzxfNWzee6ov3RHCecZu0q3BE+DSIkuudKucLnQbxglaSQ7Tz1G3",
-	"LFqWU/Ab4N6NsdmOFscDmHaJ/ceexKXnnnLop2cTLCkvHSyhl+vX3TYBcz3ROdHjrZXLZZrAN0iZdSll",
-	"KFhrWrhjAVaOWrCldAl7Lv4xrkSgLNgb+/4oZfIokk/A44+CUntgfYcfORZixRq8HE7rVMBKw7L6gtz8",
-	"+4lLgDx5UdzUKDhaFdxcesIbwpfN04t9X2VsxTRAAGIdgeVKmHCDDn5wmq9ZASk62tC9C1Z11n6w4u1J",
-	"QIUr/sDd7XNY4gztw+RmxyDxp/KbxWnNsplRNGfJeXyzZeI9K9mGgffF3lsP5IJZG8Lq8+6kWetSWPPS",
-	"x0k0oJTi7A9fuuoB1jL0RG0HKyKgM0iTt9V97ONxe1eJZ3KzpYpHS1I1aZMpP0HBQY/YJeK7mWHZbHSR",
-	"2e0lI9COXRHwjyk1v2HnTKZhrqQsxjZi94MmB2nCE7XMHlRac8mNqhL2m2HXBpDP5A9MCXooZ4dvh9p6",
-	"dT05UWCtWYfNgI54lyB8wuRejZVWzJk6kLc6XTIhePfj+hmxmJKenevrn36Sk3FmcSzka7oBKiRnIvqR",
-	"D5gNJoIb47kojx6l2TmmQ/mTiEI3Mn9i+5hSqJnnogg0rdcnt2y/YoKclMvGOdCiqYvSU/mknRogapti",
-	"xaMnTx5+N3iggKezVu+iX5YratBvNGHOj6BhOS6ONBLEL/CAlyrh1FdIakM/hj+GTIDNKHWUDZBYQTKA",
-	"XdpALQioBbphp+QavOl4pc5JBZ0ofM6mtPsFN+hCv2hUkssu5saeslw9SoCJaAi6eCwWQRYtLGMJ15Hq",
-	"NwAYe4/+7377reaSfn316jn59OkG65qimsypsN1bMIKj6BZQOCJPoiNyTAXexM7xS+Ngh2FCHkVIeUYr",
-	"BYbpsnX6b6JRicDD+dlApOGsf3tJidKkUnfZIVgwFBokF8YSs1DuxdOwX7rawnLp5KKpzIn4JqoYKdkS",
-	"JCHQHX564vHItoumtwowFu5+4ZfshIAiMGeoVYU85267hetfabKsRA4lSOEYoVhud+VI3n4bfjQFACc3",
-	"lB/H3Ta1THc6oB2L7eCKHVRGEc+SHzu5E1lN6e8H0h1wIiLwebX0qqkl5l0OePxwmqzAEyXdiA3fMWX6",
-	"ulytd0wYVjh9etmECO2aQk9idBjDkhbT9pdeaylp3xxrohyqgMSq7qlFVVabhH+hm0Cs98LQj8DzJOyR",
-	"Epy+ayV3YtYIe50COfMQXPBR5VVTrJzqdeLMHWfO+EHJDXlYcz/wJXGV1eKg8zRretxa6iuJhqM3qlxn",
-	"u8//Ru8oPhy4I4MyQkF1GDualAumMk9Qm2GQ3prSiq/WRscKcsj8NuGXxtdu6B7cpTWJSNxVfpSS+rfr",
-	"N6/JNez2Xt+7dqyd4Xq6x029Do1cENsUuBW66PJjFFi7R6/onqxlWTT2kM7IojLOnxHFtId1RK1G1b3j",
-	"yT7a1erdSx4uIYySpT3iC2YnrcSwRCKg/fkarYk76CD5HjtoJ1tfQHiwMQoZbUWuAxVXBxU6hxdBnj97",
-	"deVkVyryfr9l7q+NLKqSnZIXRnsHf7Mrce14BV3Yr5nJzHc581KS1VZPFjjvMjQFS7nCeKBiplJCk9/c",
-	"U58uY/tgZhUCTg4rMlIJsL8PwnapLMBIwnYi6CYdKWIdcLskD8+sadeO2Ltc77OjomtjS8AGeuleEg+w",
-	"vfdMm4DibiLSw4P3fWKXS+TuijD+7Oglg1BRPa9WJEpmWMro8dtR0L69Pbqh3JuaHHWSDS3o1hI7Tg6D",
-	"bJd7kaXOPHvne8eaVnK7jYVkXwJbqQesSxf437HOqWRMgUC56nP6Pzk7A4LMiRxoIzeywx2nMY2G5zao",
-	"SnnEnpHaFPyED1ZA7QLLJYDo3Yw1XWoajcpAIsUFQscjOFTx+R/93Z+y+slEwP04tut0Ej/Erac1dked",
-	"sA9/2M9wa+MZGI/9bYYhC7Jag+6mZ+PHYOwnWJmd4is3JSiZG+dOwYD8DS23a7pg5sZXLwOvKfm917t4",
-	"g6g2TPH85mus3HvjwGI3ESiua6+VBRA0Mctma2aPCQuq2dPzSpVxW98pxFDPOeeK/ytK55bK+33J7AVN",
-	"tLH9d4fmjWblHdPk9zd/+cuND9WCRVhjDDaMCi5WhO7o/uuM3Pz56uT/Ojv57tcbaMONLLjlMnLz28NH",
-	"n26IYltGja6Bgq5dbi7IzcsXz05sE7/+dv7p5M+2IXjmwPn9dDiHJCEr9xEzcDrgM8IG0MBrt0Ybb/XV",
-	"2xfz92/+9Pz1LJiq2f+CEXEjO//1t7Ps6aNPv4stVGx3OtT0eOVVJ/AdbtJ9ExTDfE3XMulZPobHoEEr",
-	"jZn7JE2BayY97T/775ygqq5cABQoPp3/WhBK/vSzK2tkr0DDp+Q5zdfg8oQjDVSKFDnLaiAQJhJkriQR",
-	"2+JCljvhK0rlcruvM1x1Bx+wkoJdEiHRq8xK7eB//tAQCf8e4QT2TGCRWgvUrH2E0ld0WjAPY67D7/DH",
-	"1oqpVUNbJlhdFdzOxkHVGqsup2SlQQd9sfD4XNf1AHv5+w+9qsmihWnHak/dipCAI3lxnvSxeY/jCGiC",
-	"I7LXX7KwYV3N1n1U9xNGVjrs9nh6OTdA+GFYQi4DygxcXOjfYAW30pfLLWfOs+FQgPVJdHYvVHuQJbSV",
-	"0XBqq6wsDM5Xbu0bDwByvxL37iYEl8tKGIdROCVvBHPoXuyJq6vavJxQQyhSbEzp+90kj87BXLKPRlGY",
-	"/aj7QRsIMupDtsUlFwWUjaDCx9yDvKPvX18TTfftY9SUMz22OGUhx2XdNxST44GCteAHbYnSJNJHYQ4z",
-	"FR49ffTw/LxHY49Sm77tHq98g9DZVvrzDHsUY5BsZmd+zouYT9je1SY2PB9KcG7a61+wGy78PEViqIpu",
-	"PNFGpNxJla9dwbeW9EIqjBQQ9bW79I9vP2hi5AqY45uw16IqVk0JRM+aW3/i+cPvzh+fnU/kVQSPDjfJ",
-	"AoPokHfb81ea2Js9tBm9FFslc6b1hdWKWwrJSJqvBC3xm4Q1QsrSbtREKns4YoV/hiVQ65PwD1KZoxcG",
-	"+7iVeoA7b2wnPpNI06mINJ9mFy3NaDGXYHRH8atSGgieEL3Xhm08ZvzEPnJJ7mRZbZhDmW+2S+2DgfEJ",
-	"QcDoILLbc3EeXUFfMe2L9kVQEmu6hdLhNdzViRFhotCXhJY7utehH9qXHcBC7/7UTxEaV6P0MQvOSFmb",
-	"1bY99BxAqsxZCy0Pb5llM2g2AZiV2/kKYKnDzvTwO8IEFiYKB4gBVQErqjlf237f8rJkRZ/vfUSleOgr",
-	"th7Db93qVgexXwArxIwEp4y82YENXViTim4aIM71ix9fvH7v6kP2sJuAJKaqZeqwXCYaL9RgxSAQmibj",
-	"2SmtY7f7JHWx5n9nx9MoHeydY1Z5vNrmL2u5ac0LZozo9MTYduppCaYBzUdf1iGXpVXZZKVktY1jnVFv",
-	"HKtvJ+nU1DQMaL4A3IXxDG56yB71mipWjO0TwO3TGC6A/QaoMjguFFjZB+vwpsrmJDaDcWIylqPLHZXu",
-	"MViGDf7AS/bWzdYR6+wg8VOWlYkTak4+1vecGH9itMQOjCUgrMs4aUPyNfPlh6BsKSw9a6QCM5fHNLhw",
-	"r92btAzTt5L8hZBfFCm2DE+tocsItwzBlVBGYSMVu6gTwkAlXuDed5NhDlmzW/rYNPto5bXe4yK8w/Ug",
-	"9S0PN5RRa2yEt+Gtlb6oiQNfoSdWLYpmoUOSAqZ7ewWBSEtB0AgsgMh/OFXR1QZyA+O/OOhsj8i98P6g",
-	"jsQBm3YKtxcTBk3uHC9izcHNlTcB2ufcfzB720HpgFqAYscLdFK4Il54K66saY6HQ6mL89zHauJII3MZ",
-	"ERiTbzNSFVu7W+rcbEcwRrnSA77JcVY8PD8lfbLDixnLiErR/0SNCWCFq2t2h4rCWRVDhkAkfO0Mth3g",
-	"eJ2HwGo+8FFPmdtuxRAkS8P10qw9u0qaLgWj2rMW7yd4hI7hL0c34jsrVy8dIrCLPJ1QloV9HFGUBdLF",
-	"4Nae/rz19kLkNF1MpKJPL84eOpGO2gaSEowM7Nb20NtJhoQyYnW69jgy18wvaP9ZfeMxOUw3lXO9DiUE",
-	"+TBruX1AtzxCWD0ckomHjq3NdPoKmI0R43pp98uS6rUnpAJTwznjHpATMidtFvclo+bBH8ZQqIylE29s",
-	"788JX0SiT5DyQQxdwcE0BGC5MECdmXDI7x7/pM8NiQSxkCmxj3tnetdNwGuU+hvB8+6b7PuMMeDif4VY",
-	"/hVi+VeI5V8hlv9iIRa/e/emf9qb3rHlv2Iy/4rJ/Csm86+YzL9iMv+KyfwrJvNfNyYzXB7mHxyn+bnB",
-	"8Y92QKchjH+Vi1ScApgZmuIkLeWO1ErO2XtRo08xkuKSQ3OvTgt38u49oo5Nrf5yUEYXE/B9ipzes7br",
-	"Mn4K1vHZOYoqv1KKiXgJexB6R+KKJGdABgx7K08YG2i69wTFFkruNFMum62H6+yYgtJLJTdxxeIJdmqi",
-	"NWriZcFGUuodk6ETo+tqkW+1Gm2NgPu0enybieuRkKNqYOfR+uxvlnCcr8yaCcNzQFjT7dZZBb5KLVhc",
-	"TdEj4IalGDPAGBpBk4osaW5bAMla2g924Ui8PMfLcz9Y3VSQh1HHZ1iNsXWzq3vV5+f0O/Xn1CyBNoJu",
-	"9EzM/YQU9DhSuJ6QgTFcrLQvmtjuTaoQXZD8F627h1SBNdcz7pzAYKopL9p6IyQkTjrwyYbyEolsmRgR",
-	"d5W38a/lK/FCvGJmLQsdLxpzy+L2ASpCfwfZyf+fvX9fbiPH8sTxV0FwN8LT80tKlC91kWMjVi27qjxl",
-	"uzyWXN79tWtNkAmSGCUBdgIpmuN1xD7NPtg+yTdwzgEyk0TynpLd1f1HlyWRCSRwcHCun09+w0CbyZAs",
-	"2EwQGl3JW5lS3/52ew7v8Ia+t3HrK6S75VjNaxOeu30yeE3iparrx1qYBLEcpAkkE1uF6eq9cPUp/6a8",
-	"CEfyXelUqoasI1jIlHOcCmdJoweN34nK5zDjsuFmgT95oFPDOJuJ3Gj1wOA4Tc+TjQg7xhQiXxvgbLpa",
-	"C2u1CuHViO2dypzAeJpvyBDQ9TLjGUpu6hTcFTNqqGe7sZwnHSv4DsruZ7eS14JPt7OfwyKGha68fJiv",
-	"31U/maiYAVBmfpGmu6bt8sVHwgdawljnhIE5B04z52igCYDeHPX6k7V7hAhbVoyl+rhrDm23z39pXjnE",
-	"0d25ISrVw2IatUtfWMP+58Wrl8x/BFGy+uTPOKskW/SpD85OxDQqsj76HQkMc7XAqC8PrT6ApYu0P3EA",
-	"HTjpNeAfD4eUdJxZn5lorKmBe3iJ5Y/IRwPp8A49YrD5DVqQ/uiJhjCepZex4vYoqYmQwq6EP0vpWkNa",
-	"G+pMkBgcfPQmWOQ94pUVbJkNkDHctxASm4/VzqjdeamqGFlL5jVaSfR3HHSo677W9uPsU3Jj2I2Y2QMq",
-	"bnxHP5yEeuaodHMreWu/+mVxTlmWA6ezFN+kepyCZvhjg9I5ipFdVWIHWNoUZ1gGpBJcFbNt4Kwv6aNA",
-	"R5qKhgrAXQHnxSdpPy49r4pHp3aHuXoTIIyAjzOX1gqVVCCmWKHcac1uG3DkiPa0GeW1rmA7GF7ystJJ",
-	"Onzm7BaewT3vJtYIm7YtpXUzOpr7m+Upt3yNVYYzY3OurEGuiyXYZ3ZFusbZoH/Dc/HH1rDLr3AGxTRe",
-	"XCbSHQ2zvdDNrghwVYnVt4gBltmGy5cQ1c0MywANwAstgVO7tYQAIUATgtSXqOzz4HvwsXtGqLmwYqmC",
-	"YtORe8PjtcZwNUdpl99A7L4614SNAIgvbjSUYP6b5kLIQyXkZCwVhIjuu5z/7QD53QRKKH4rqCBkbfhT",
-	"GHtVTKectKbnu22O9+uczknirzzjA8PRG79QqVaC3nbF/cTTBfq1W8yAfwLkpIa2tHZpClPw7OMBQEOI",
-	"bo4UvkFkEg+giCviz2cFmB/1UtMdcgG0GrtWzIBCbKrgKrH6tz/tvwM2KBtg5QRmpUZUFzfMgLQmIPYv",
-	"oSQ/7G1C4Q3TbVqEy4lAgLJt4pbvJwt3/MFFgAQDhqfAso/zZjchbQmsP58vq/VcW7GbebbuPmmKuu0i",
-	"iesgYyPJCH2zCf2qYoDErzliCSQhEKMRFoyMvAsFKco5zyHRj5CkofoWaQVP2E+4MVPBvU9i9FRgzody",
-	"/5kY1fiInBJAYBlUByVRSezKD0p9NVPOZpSCxvk+wHvnhMHLZVKYKmUNfQLT1nNeYWriE8EjMM00p1gK",
-	"DDtsBjzNFlCC4x5nc+meNeZOGVK5EawiPiceEvCJj+20mzem6vPpG67Sgf7UB0/LKdBQQRRKFwyzRa4S",
-	"1oe6C+SRmnNpoTBKWqzHgDqSsj3Db9esyMAqw1E8C0mFVB11ptvLOJ263jPR4jH+MYNidaOUv22g1wm2",
-	"HIR+S7kGqbca4T3DdVPWeUJ5K7lvfhW2E9SrcDWH1RMqRWF360hs9IVShKwUyOrrz09ih8TcSIK/I1Tg",
-	"xmm82xXE9zcsDfSR5wQyQgnxHkP8PFYhmIqVpE1vi9p0eN42TO83YkFX50F5oniYS+d8LC4zIp1fDnON",
-	"PPDTLo0Oub6VzvQR+dblrNXvJGHcmKBfY267PtE1BOzAZ9dQyELMldKSpVutWkG253j0G7gsj0b3vqYq",
-	"wcj/FFu6efGcf6SvqGFR4/GGVQmohP92ikW4fYtZE9wO3SUZsVr4mG5S+Iwns0ViXcHzGsxxZSHWdyRt",
-	"Qp7iO/sgTb5BiAOmMgV9iqxyTzGLJA3jikEwi2XSNJQjwOM/5oKbhkDzzhUd7gKxsXo7WG7y/krS29gS",
-	"R+NG/rmVHa2VhfiV9UvWIIWv6F3CtYGsL87C810qUW1/zaXaFaDuVwCSK7unDCBC1lg4rM4ANjAKFIeG",
-	"YnW2Sn90C54iT+MMwkYfq7/8YxVU8FPXfbt7y3NoSHCPea2vyqe8gadUfvVHGWaqAhhu5laK4h4+2mh9",
-	"gA9I7xrdNcGnu2dIxjlXdpcMGlc27o1AAnS3IFHj1VUr4Fg9I8+hSgSHZPOJhppTODVUH+IvZzYtjPX8",
-	"3rWike0L8PybhbVqWvxjRIrjycmjtXe6x7ffO9imTG2TdVxNmLQuTaFYydkwvsYQDXfD+MD9xemzBqmL",
-	"7tPRu+wsKYjN8rdFfx08LC5i01lG9WJNPEMfGw/+JnW1kVdoL96ziOksdS7toqFPeA8cbP+dBlLTbciw",
-	"NjfbOfcttvdxxVbPrVUYFOExtSlvBNP2u34cHUgStH+mzD9iH123IqTbqJxdVWTrlH5VCQ59Cr5Xe00v",
-	"SAusbFsx3K0R3cjuGvtTyXJd38BKWLQh+mKFgcpvJXIockrYw97jH9hgYQU0nE7jhWXrzJVC2i1aRvFj",
-	"SWlYNNMfIVHELAp7QATfZh2VA8WnIc2SsLNer/piW57CcpFjdyrlZXZM4eSFGvobamXuuUBWi6nOxdIb",
-	"6Bw6pUTOaNXMFgacn2NSLll1Ck3rflW+2joJgt0M7QY+iPcUf1Pl1uFZ5iFnnE5C4QvNoOsCvZEkMs9v",
-	"Yqv3U2W1vNPknuPZ0ROMkQMVpntGY+E9OT/bSpad5EJEZWtzxc+6CmBMamIW2CdldV5pq3F+LAYEMZWi",
-	"WarjVYXbdN9B699NPa/XnBahuGe8RklEO90vsswvWehhr6U7plt4+PjsSlC2jMD6twwSEhVufSOO1O+x",
-	"T1dFmz0Ra205MZKf4np7qGebQzZu1a7gk3GmdB85hWH8Q2shyMbNOGJrxQVkynBQKurfqt/B76RUH9No",
-	"Y9tL7nSKx/THZotbfUPNFkQ+VNJvffekt6kvv6n+WIS2Vrf7sdlvEcvft3djZ1lop90jaWjdq0tMxC/c",
-	"9nQ1nhPrtcNSTc5EzxX0yJ1s14pE5wEf1/geR3EUYIgDvIRyN1ezmO6C6QcXnlz6ivZ21zm0JE35opqY",
-	"c99zOrrI4uw77zBX9qxGurvcHmlmRZORxFJu+YAbAYX0SG0OoXi+MJVcN7BrYM2xnfCS/vKEvaboBLU7",
-	"UnRCWjriALcylYqlYijTJnSGTX74SBdqN/1NPDLRkij32nj/Bho0biwba56VfQZI7gk9Blm6JSHawYdm",
-	"NuFmnS4DTiQTSs+gmuwB9P4AxzZ0sJfFZvAK2LBa6VKNmjXNhMhJZ1bk42gq56K+t2ng/B7rpo0ucx7R",
-	"Ni0nRCSt8ZJqPf+4287WN7Uu7Fvuqhs02jRxDZJTmuDNo6y+SNPzag/yG3iyf51cqRh8tdxao0NTY/cS",
-	"3TiIZeUYlkIRU4QrOukY2nlV0e2vqd85l+9iqguKKy8ZRLOiGWTjIss0+HtsCFRDTv8Yit6aLS3+cX2A",
-	"Lb6BGBUfBwsrdvymzfloJIfw1cjrXAkCS8rFUMhbkQLFfeB0tXPNJrrI0dXc8vWwYn5lsiutu1RZD1Vw",
-	"U8FNkYuUCYieG/kJx91qyOX4cmV540tX34L4jJeXrlGO/sozrmL0SrwUsLWCXRVGKEMwtgEAGBIIs9zt",
-	"zZZ7QRnF5coy5O0a6RzBTnwFIWpgU0ynImXFjA0WdNVw66vCn8MdA2BwA50uHpgkQLL4HsMKJbYVfHpA",
-	"9wYmKf06Nu7Apc5zEYhrd3B9yttoOcK6i81NT2mc3pt8PQV93CubFR/dCYgf8wqjLPwvGoYtpQC78oeL",
-	"OgDn83dvl32ieE/a8SZCh3EsB8d7pj+mY0TROfB5y7rEr1zj7jaFVTEzs338qrpHm49+I8bEWlsAR9rx",
-	"3q3quFjLrN5q2KV1Lasekw4khDZc1m/1/IgKFtSFaUI5m/v2umHQK1DXM9ieGTmtuWORtGTICm3rMmz0",
-	"kHYqtcVRt3iR5QYn7s0fuFnxzu6EJZU6XrSpmrrD8MJoKjds9EjWVU5RVjrSm2GRFmG7FaImsZ18Tv+d",
-	"aFI2ZnZTCXBdHGrS02yTK8Llce8bFjKUE+PblndnbXK1t4sfuRjeAh9aeduAbLgOAHW/4kkzy/iiObPv",
-	"BXP9wRf5r+5zPgps5Fh9lOo4geBcZxsDfG81Qdyv4Ars1cZaWxWaQZAi2h4/2MaIcVidSMk9OgBQcg9d",
-	"xuOcT88ZxOBMwpSulFIrzUwZHy7rwkkeV4GTK7ErI/KjuIYm3tB9pCon9/jdM//laQnFtjXi+vjhWSol",
-	"6gLKTAXNpYaU/niLg7McTD74IFWD4ssAAbiaxFOixBwimqG5xjP8rkTil8PpD7fhaN7++C2b67qhTtW9",
-	"5dGrpHxQf7P8blElBQ+LTb0RGg/K5DcLP34s9uT3YjDR+ma322AvyDf6TkNF0yb7R9yKXYoEX2srh+L5",
-	"rYiXCk6iPngIw2aCpyYJfq4lMmiPEUiNYdhtfNLZ89DRyvtzt64vo9FQspXqua0aNuguIQZjWtTK3VLZ",
-	"pY0XTPUFKibkf9DFkPHhDdaVW5FPccBlyJvyTehhx7guvEi3d2PQCIddGjXHJC8EK1QmjGFjeSvUVmmU",
-	"iBsJUXFpWOWTK0xlybFPVwlc/7C3AR59j4NRkf81L0yf2uZlS/b9pVgp1PGGgiF2Ub3WsB9Su+sPAAY1",
-	"AlRpJdiUp8v8G5GrOHbHVY9vrEtdWaGGVDQ0hJYanBy1q38uHYkvCftMS+D+Wdl++PGW/oE5BfevwcL9",
-	"f5Fn7j+ZVDfuv+h3uX8578P99z/0AD4NwPNfIJL82Wn4L6svHFvqKFLbmnWNPnVdrG51VeNdmCTgaw7z",
-	"ZstguYQqMwLhvyGmjRk4AAzE1+FIxN6QKNtAcBKX0GuC9XYj3QjqeXFDOhFMEOajKfeedOblVb+V+lw2",
-	"WIKZ4h/0R6yr3ohhkUu7uHKPwzU0JXSsdK8x1PpGhsrG8w6BaH30nyvVxkz+Kha1agOYJSyX4DnUQtBn",
-	"J9bOOl++QOXrSDeU7eMmOZl798LTpgSmFKBGTDVkN5md5LoYT1C5XLx5ccJeA/EIzwWwiWCfYcJkir97",
-	"9+7Fs9vvkw8KE0buV29/umSPHj36kUnF3l1fnrDnea7z8m8/Pn7yPaOyNhOgSpHSpz/Uqehjqh6gDpA8",
-	"QWQADY1CefJBfVDPIb4/o4wppvWlYv1PXT4cCmP60KLgLJYhkks8BZ01D/0HkJMVikCnQZQHOl2cfFD9",
-	"WTHI5LB/TrmAEobKySCT6oT1jchG/XM3BlY5IJ67SJlUSWhkEFMjslthgKsOwLMTNuH5FK67ER9a40aD",
-	"VHP/3OMhsr5X6VBacc7eCp66J/xUZBmiOgqv9ZPq77mq3X6sX2pJetQHFXtW+bEH4Tpxn2l8GGie/nl4",
-	"CBGUQHXeB1X9JLYQ4jphuyrAurkNgwLKhMkR1hUasUwO9hSfL6E2A8lvcDuWxsjFreBZZTpbvhPJGGwf",
-	"ySAcNsoKuTsWUO1OPqgLVZE0hM791DVWzLrFrF8ptsSW73PPUwWHOiHoL6iBCTKCtbtYcSIUm0pVQFX1",
-	"WCdM2g+KmxtD7uYs13pERaX/8rj3iPXdyB+L2UcnliLtJ8iBBL9+N+v/BY7HewJSw8SVOwZujm6VcU8M",
-	"e9x7fMIu6J3hpeBKGuqZYFTVE07PnEDbOfv5+bU3AfqfurBA/XLAIVe+6JSSr4CwnzJYUXQmELZTsf7z",
-	"az7uuym8eQfPfPb85fPr57S+L0Zd4Dvrr6AWPz57+EH16Xr6OBVcAbhFH68ko6cCziwU9rgrYsSNdc66",
-	"P/3w7NdaCRzgnP1rv2TJQH1OWOm5YDwDtASUAawJgc4nYL3o/4/ua9Tg3d+lmHcvzDl7ffHqed+ts/HY",
-	"JdzS3gsn7yuFUm6ZZOhk5UUq7ckHBdg0Q6GwaEamQlk5ks7j7lzM+HAiug9PeuVFUvldtea88+8XVYk3",
-	"2DXuIegN8uvMhJ5lwkMfjnM+xZsbUYQ67g1/m8FVUHa/dM47vRMaTc+E4jPZOe88OjmDSbldhvvvlM/k",
-	"6e3ZKWrkrgd1dH8ax675C6yPZg97QCMSztyLtHPecR7SBTzorX8OgDrNtDJ43T7s9ZYon/hslskhPOP0",
-	"Pyiyjtf9JmOgNhI4Z3DFLhniv2LSI/Scx54Ypnj6hiq5v9T2CA6O3wRz48NMKg1IHwnWzIi5MBYVAfYq",
-	"Q/MtL5D3wN97znpwcgqjNGzA6WeZfsHlz0STFU6qYwxQaU5e5VAQUoy7a+cBsF4ssNdv4HTMPED2LMq3",
-	"OWHQu1itpkOIkyRoXsqn17f8MtNG1HYCpMtj3nXO/xZf8vIjpy/ck778sSIpj1df+plW4gj7CZMGlHYE",
-	"8YfdxK3Zddcyka87LfBnMjaqrRSAEl8zBsD0QjItDcY7Wkagp0HRUfeF+zfdO2SM+CP5pPFI4iRX9mUJ",
-	"fEcNsyIVND5IEYDx+MiSm9+NmOFqPeqx1HPWuS//vRDQnULKDqm4k8pBDjtGsYeVfpc/2tQUbgFa1RC0",
-	"0aF6zl3JWFDrLpWEYXAF4QBX1ANuT13UnPEakTRQC6d8eKP0PBMpUWJHI4Y/lbLkDvDImV74eGcmV2pu",
-	"QDqfVijQ3OEHahiw6dIT9qLKIQU4SLwwArqDvVmCvmRd9i7KacL6HE0zHFkyWpOKK4/9UBGJTOsb4ymK",
-	"FOO0MPsLg5GZUJ5gJH5XvNbONMEFMmWVtDvREO4AaK3V/XuuUlifKxrhz7Z9z8kJpxUGn2GnHUs61Oca",
-	"C5XgM2XZUy8BXwzjtSF2aIoBepFQGK/9VULTCGoaqe+QRh+3k1kNMFzkGcNlk+JlLlXQ3+yi9iQ3oJWg",
-	"KEBfgdcCBXdg26ZMj1bFhMTj4CMOd/FfNTLzbRCPUElWFtLBsk75cCIVLOtAAFCeJlxdqsHoPOw96nV7",
-	"Z93ew+uzJ+e93nmv9//HppmtBY5e+E1BoldGonx+8NuU91+FmNFW13VFELcBH96Qzwse3e6KyzlPjeYS",
-	"wleg/5VQOS44ljwD+cbfWDkF461Q4DxCTgJuJQLQTmp2uE9d9I3ObR8NYzCi5tKIE3YBRhR63Vn21NtX",
-	"7ufSSk5l+kFVYkWhV9OND7ay1dWYj0nqPh0ywpagQPBQsg3Qk4wYbbBSG2y2C/BbH+BFDZGmPvJjnveR",
-	"CY9Zbm6arDQEEamK/oaM/Zck1nkKTjGWqg3EmPhCGsbDEOoBA74hXEpvv1R2oGnYwBi307CxJxE+8dbK",
-	"wm2hRypueqaReLWWj9wOzzH+NF97tfvTVq8oqLp+yjiEvhDmEtIGuS5U2rTYBon/I4Z/p4sUXr6az/3Q",
-	"5TEwcjedjdfGJWZKt/rsSzmVtmVLxO11y0EIDbhvTvJrbqrTE9uo3VPxyZcLR7Xv5dXvoELcafq3q99e",
-	"+0gbh+xDXasmzNhcoHdwKbIs0EKYGQQcJ0J4PhdggMU7w8likXE2FninOMcl17MJYISPco0J4SUjFCbd",
-	"oA1jEkgCH5fBobmtyCD+5DY6axDDf6rbf6rb46vb3RTRp65KV5VRBIlVfLKnTqTXfm5FOSEeBthyE8E9",
-	"+9olzqX7TJpmfP8LzP95Cnj3lJPaaqwMfrgaBOfJjQpdP6MlI3R7ZXgrcjlaNIdP3vOM2KLnE50JZ5VC",
-	"3hAI4Kczngu4DCH8AadD6VQYlgtCXyOYFOebnWOJhO9mmpc8IIwrMQdFMizcORsl0APnEyQh5RO6On1e",
-	"GGj3pGHQFYmuXt/t3sdMqps+/iWHMgbfQQ2tuavq9XdYBq9e270eYSz6fkwS3/vVgbc6wpX5Jte3FMpU",
-	"mgll8wU8nzJTCXqHbvkxcpJuECWM/7pfwSVXVnV40XL+UTHbnD056/USxjOjq9HWB56wC5/ygJD0Wd9j",
-	"fcK+1nk9FLS951jow7hluRgXGc+xNzQeDv4rTbLF7cYhWjWH/FUI7fO07oF0wR8XCmA35GWG3PJMj+NB",
-	"/qRBL7ywdO36UAo1bWIANZPGQq2LYRNkb0GaDfa2xuqq9Eec8kfL87Gw/T23E9iYcLFXt/NhE8d0WoiT",
-	"I+zAK6D2h7TXJ78FTOn5titcOTf0OcSSjYcG+HDiT3BQubKMbqFaDAx4QFyulZEGaBdKqAjEkRCf5DIS",
-	"DE+JDmX1wFQ4r6Ro9dyssHW1dXrgFsXBWFj8c1xVqhCABTlkL08/O+vgS/MVe+HWSSCzQoW7UGK5is25",
-	"MmToQsDFX4ZAowBnvf/mt6trdhq+C6UKnkAHQ6O40VQjAKFMcSvyD4qugHM2nGhIBnpG+6pBo8QcKv/Y",
-	"leehGwgg7pXYuF4jDIShwkjuEGdiZIn1F34RC/VcpGmNUm33+CmCKh4SQSVj1m3SOBemaymLu0yU2cn0",
-	"kGfbB0srVKF3HCd9RhKB3oBZa2z42sEjJAHTFOPsTkvRVbRyyPY5USKnmKzo8sJOAhpmU77nhTVQgykN",
-	"G7uj5OR5rHX6NBTD2bwwVqROkCEOafWMXLq6eD6DES7LCVyE8e8wX/+TdpckcikoK3LFM1ZZFMYrk9ry",
-	"co9eMtU6D6iXsBpX6in1WYwFO4VfMPFplnF39idIAVxftp+F3W7Nerud1MpLd847Xfe/vz7/+cVrdvn8",
-	"7fWLn15cXlw/h9/+v//zf+tNEufOIPiue3bWffjwuve9T3zUe186POWdpDOSaizyWQ74950fB2dDfJzS",
-	"9iMkLjGNAk87+7H2NEpXdc47l6//m69LCnsW9ok9Gj3kZ2fbq5LoarZ5OR4oZyH/12RDIjA3oGBAUmPi",
-	"3IKByPR8uS7Euy/FLNM8FWltRlB0GanKgU1tEMFdL5jfoPt+NWZx9k/ZParsvuKpOKZZfhRV6X6lobyg",
-	"w4kwKH4zrSuCynztMRSgQew0WHOQzfPElXH7+7I6yqEqlJqI/vb52BLmTjAs57+e/J2f0IgnOod19RT2",
-	"TrSe45/Y5UUZSPw7X5HRh993ew+7vbNrmAzNx30E6/Iqc176jBG55FnnvPN49JB3vvyxj6C26nxU97Os",
-	"j5FqDGz7zn4X5jAzyVR8j3VGEuwZG/Esw9S21cERqB4aVMFQ3+6kGEnodP2QhYO1hRF1mJV/R0YXzprx",
-	"6krsEDxpKnwhu9QInom0Ut8PDUIn7AVKgSA58CHWMs6yurxvCnu0td3Tg4Lo7ja3GmBiVT/25u2L3y+u",
-	"n7Nfn//P8LF9DuxRi1Gqb/bnUJJ7rHhr6vEdGHpOx1Bvxn5nsKIZK7Unjbf0bwodnB2qZxI2kpkVuUif",
-	"slxQLF0Jg5050LBR1pdHb/ZnlYltldyt49CsyYbFv14C2qz96lLo8RMfovpvSnlSA/sOz/R5VU8XnEDu",
-	"eOzZTeFE4aJFk5jAVdeUYgUii40zcNcfttxC+skXHp4EItOxvIX7LuQnKC5YGNxvni5wtzHzD9Fry4Z6",
-	"6nt4UjHOncPSh0S5Ho0yqUS/8Z084XP5Tlv1e5ci9BMIYwzPpqnUvSq0TfOiz+xWzH439TQV3VzWNJAs",
-	"dum/tc90o6gJ33LZzRLOa1sq+Vm9eG+pvL+ikauadpeIAFAlDgScHiTvNAnLtZ46WwkC3sK364FdRIQR",
-	"lkDjKMxd4WRGZ63MO0G2HDPZZfVjQ9zgWQ0DbF39YUjGO6vOKwz6VaXZZaRz9vBxiaoKgo7FBqWkv0jF",
-	"dKatUMNF91cA32wuIFkPkbmzJberrBHXwVb21lkL48fk/DK0wFeqOF7q4Rq06kqHbttVGzi7WgvUVqdm",
-	"uaW5yaw5neVilMnxxDanm4KwUgLJx/6lGgND9Tm1xySYBIKCLkS/EiZBsFrLxw8MHVDfjum+ovPEk7NK",
-	"92GiwgfiX5N8UKEymfbSfXokcqEA6did88SPxXJi2lMpS6W5OWGXfpK+LTjETtBEg/uXqNAjGaY3fmVq",
-	"x/rrOSDHuwzCm95JccmlkyLKmIYdqmo9LH+cCkHdG3j5+rbi7S+NNfUm1ROwqWE06Fd7wt5PZOYJSrBP",
-	"giwDakPhaigylMFCubPxFDuW5jxP0WYBq8hU4EWawh7rLpM9+4ce3pFKfadSkbM5ogMdKi2wpOjUuaU7",
-	"hipsyGJ5y14kzFPgJVVN5iHWgx6ROZsIntkJtbpbg/wasbRWC9vZu6PtPIol6Nzk/TcOGFXWHeBTaLyi",
-	"9G5zjtJZgdRVqAtlUz1Xy/XZ4ZLIi0z4mgoP29TUuk9jf4WNfjS19tv8I0u7yoPXUFB2JBkY8pkpsjW1",
-	"UBCQCG6CB4vwpz1h5dYEMJ1ggfiTTlhA5ERAFR0gTriXBVsn02PnPtCthRjgQJ3uR2ZTfoNFsFoNkeow",
-	"ngmn1/n6pMrPrF2B4irxxYBzXmkek5YZLp0nl0FvuL8a0hYkytkqzZbxJccODjKNfXuBkwRITpM5izT2",
-	"YphR8XMCOgVbmQGZxTmWeIcEU9WjtoCATbjx9ZAV6iYqxTphAJrHKbRUMaQo8ERucMRrdX+4p4upEirX",
-	"NyEgZKyYUZIR4Md9LVWgOwzUrh0oLMH1zQHOX6SMOD7PmdJlLauZ6NnHxw/d21cG8hwnvZMfcFgnGoNd",
-	"sn4Vqx38ovYqdjl2FIeyuSW1ygxfBMySsvkSSmED2g+0Jx/XdcQTkmklutC31Kh3f/KcJWWJocCoLdV6",
-	"6SIfihoUDByZKbfDSUXZAsxSrmfaiCrxJ50DjzMU1Dq0rMQ1q5v0Fcz5K1Su5eRa1a+cwd6tSBO6XwOB",
-	"K+wVMPwylaMR4vMdWc3q6fokSwWqxcOqoGTjr2vzn3Bzwq4BeM1ySqd40kq4JpJQv+x+NdR5inh50MnQ",
-	"UEnhJ/g12+40yTtDdHJqZxWhB4+xztIDDb2miO+bDBqCxCd7wvr/XfGp6DP3NWy7J2inxPMRMyvUOepD",
-	"aJ70YE8em48i0UvAeij6ff/YvoeFgkZSEC6faQqdE6X8AaoUtvrpEmToUY95KfeJ+Qo6XmMlGn5lT7FL",
-	"ditS2zOHP4BvdP57JhSnIH8Oxw2pDdHMMXKsuljhsKUWxDe/74ix34DIeboCSNhjhDhwDMC5PMBHHgZZ",
-	"WVd51qh7Tz/TvzYW/2DFDhydVMNNTbYr4WohkrShlhGnhBtLew4V79VANb3EA8NkmRuccTspEyblQtUl",
-	"qiFxEsGbvqd6ojDvveRirRS4m31NiQOUJTgnBgwAkxBs7WCB/3jKOIP+DjDbMg5ZAvpMJvgtebtFpE39",
-	"mRyN1lYz7C8KWI9WT9bEUsVOHW8rDN89PrQreV9N5Baq3WvdznUNbSXVUJkABf1Sgfi5m7W+9cc3Bkvc",
-	"+qgwXon8VuRdwN/Cj9YQfPvu+sml8xrYs8qFDhCyfcbZlRUz9i9YaZEXqv+XhPWhwIJx9lKPXwJkQx/g",
-	"QgFqmbM39O/kg+pjFKgP2A4GKlGoxekX+APaBjKFJqvKpMrxnV2Bw0nD+h+KXu/REF4D/im6+Bv3CfxF",
-	"/ykB9UCdpVQfVP8lN7YLQP3dF8/61C2TCz5FlGvAN5hICEhXaB3HfAbgiQw59k7Y+xIuuvKISo8mIfMI",
-	"WGoIjMfSZFfwvYOjCFvVRXBj4b23s6mhrx/Wtosvt0eDP33x8BP2Ut6KgJCrR2AgthkPF5+sQFqGhh5C",
-	"NwvopDfens/kjXi6FMElceBKzGMQI26MP3tm42e5lJUCxxJLRhBya8yhIeDYoZcRdHetz9vnek7lMcH9",
-	"ZU5RAQ6+T1j5SmIuU2Z0WSEDrfxUvw3OD1GGy8g9jq1m/5SFW8GKGZryxhbDmxrqe8A+gw5X6cMPW0au",
-	"19anokiMiXikMb/pzvQYUpwIshGqQh+Yct+dShxaxOIYaDvZkND8eb/q8aPEjsVoJIh/pzP2yNmV1/qI",
-	"K1L+jX7WM7GDM7r0rm0iVTmvyk1uKaqwdwwl1k7wGo47wPTTUBzHq8nDU/zjSGeZnpvlv0fbCY4nE3vG",
-	"Imh3EUrGbL/BP7fYCfAPJaKhSa7GQuFmHLRGCzfdRGfpJkx3PVcihOPcF9xR8kk1jE2syuxbkQluxJ/9",
-	"2vKAvbBsS/mAvWtsGjuZqAhYz5UJo5ZY2RztJ2c5Qb9YyV+BG5yH7WQ57p6JGiS/6OxIpunxC/7c3O4B",
-	"BfcOJAmgcGvGMPByDDPBVbeYwXGE34AxyjM2WBB0bAtqI9PjXeII594zJ+KGSo18iAvYHLzn8JmXenyN",
-	"v6K+HUpmVphz3FXseWyESvsnH1QAW3lgWKbHDO1zWJdgk899qSFwyjAnAFwqkZMV6XPBgHWVNNSjhIo1",
-	"32ryQY2B6S5wEgwW5PApm+uMzTKuRC2IgStSC0Gw5QjEUtgBg4BSrQkXvHQ701ag4KUeX8EmbPnht4WK",
-	"RBB/1swzIuF6ekAat1lNoUQ0lg7seflFz9mUqwWN6xtswRVHXhtMpsM7Ns3E8iWAxTCPJ9AIwD/JaTHt",
-	"nJ/1ep6Qj36xSim/5ZoDQuR2n30H+I9bPhebtv7xI0R6TIf2VuQ8Kw8vItSLmVmtp5uKfCwgGOsRM48b",
-	"RXIa9DTVc5Vpnq5tgYSKCyeXTknKqS/qYP8bUrUIMIW/8T1xFfWI/FvwCPhrNQjZ/y/9SNaApvQN6BFI",
-	"nhiNJ5rM01JL73+ev80THH01ORXG8unMxBVWnIJ92+MNcEN7nGvYns4RcVfDLQK1AeKTBRDWkpF6qDNd",
-	"7G4HbT7EU+E8s2ZL6LLIb9FeuHzzzumUqc4XCVPCznV+ExpqsGpxtFTLtSE29IrGbuuM0vN/yvV0h49f",
-	"6x0+/F6mdtKui+dXqd30HtAP052yXPQFvY4aEM5auUim+nYN5dKLankWQXpCyRbZzVDKCHCGBDYIBnLg",
-	"dXSnC5vB3719aZJQZw2NZitF3gg4rsScSaidpSfd6qxwVjhSGDszXKbnRI9Bi2asnmHg1H/Y2dFDPZO+",
-	"HhEKun2xGU8XnoHMfcf51jBxacAfgvZ/dBoUkdiOuAT+WRtM6spaVLBQ3ZeUZtXFKCHjpfW1kWK5IJIv",
-	"At48vgHSVSUercC/FpLhj6XCGp7VM/5K34qv1bl2c6Pmy3+A/qdrt6W1o1rB2nFb34LfPOPGiK2oLFfp",
-	"G8v7DBukqH8iXlb5sw953kvu4GBEK/FpJnNhlr5WB0eT7l17Zz/yH0ePht0n/Mn33e/Fw7Puj+njYbc3",
-	"+GH0aPQ4BVw0T6SPgeBO0gE66kBI52wGA+Rnll1cvnq+S6n6G25Mq2WhsJHOwrkxqxWRx63/dPaUb/mV",
-	"psqPzl5YSFmY5YpMDKW4X0KgOhPWMIy2s1hQGGsOfz6Ak/NuCi8BFqBzfvbdD5tlZetEiJvKhbk5XsVl",
-	"ZcJOrxyAjXTPxy3pFHlGpPTm/PR0LgYnQ57bJUCm0xOCoz+FB/8XpcfjjzuhU8EeIKhhu2CHHE8BnFsK",
-	"aALb3X5XSqXuFA7lNnfM6Wf337UVp++JX48ylTlVLoRkgY42eWDRZNtn2OnVuwWXey/tJM35vLZ3bZgA",
-	"UBLUaAK8mzkz5GHP41KeL7HvrpbUxw2AV1hhzwd7tzk2Uf3InApXwI5tiqrMcjGSnzoHVf4e0w0Mq9Hq",
-	"bf0G673mEz0ty4ph36jj4fj+X079sFugjAQQEXTmqKsL/lTJmj9lOvcU2xUI+gReaLYoAedjSd/hRrie",
-	"+77mtxMY/yZxd+euEXSOdiv5QECV9tt3Sh98N23TE5ELwO1vEtVX0L+NMYS8UFVQXj42bOhUofKgUmVm",
-	"zhkUK/EI73oHGdfIwlohmKf2XuyBjfT3utlKkT5lEGGGowDVuhhVH2o1yuQweg5svvhavXiY3D+OG/+2",
-	"UNEtbKs2NC+UWc8JEzjJVyNk2BhpiswGXJM1tEhv3VBfX9nM20K1eoki5y4c/3ZRLdxWnn7OC/VlA/+v",
-	"sWJWbish2YTNK3HvgPeZSejOIvirWBD/baFavBchWdby/rcKZgM0yuVii5lpc+tPkTtP0hJEpeD3AFqE",
-	"2eIKTFFa4N6aSts89XI5A8urAGdtzQrP0cOHVAoy1jqF96Wea0hfunuKrjhpSzTyHED0Akkzu8L4H/Zi",
-	"l+BtkagLkgN++1J3We5UW/J3AbtBJm7YkbBNRKFYgva2J5Ygaaef3X++nJJp1Wg3OVv4nPJQQx3QTjBb",
-	"QnCbwMqYORFF/FwP1jfn5oRdsFy4V3J2E+RKCKhJVUABCpVqFYkIXMBYV1bM2pavbT4I82jLdnIPv/Bm",
-	"7ldUYYhzOg5lFEoOkCHPcqgkpMQW0ts7+R/pnWuRt3IOGqQ/0+ONIOHuaE7RtIdyAGq3AmzgpZxfIE5C",
-	"4J8Ggj0xe6nHX49Ar0RjXjrDUhXA7Go1snpRnWAj/fIIi8gjlSC9pOQJlsp+97hTKXvpxcteYkNkALAc",
-	"HeKsVyuPe7K5tKbN64QKT1s1ZF/qcVkxysF2SI6A37HPEbKQDlyL4MfZf+jBAwPReXfWlcgDX+C/vVPS",
-	"sv/x6iVeMih2lb4mvEnOej34tqkBwAZDheeC/Q2zln9A1Zq3qnVhySsyAabrce9x1HZ2p+H6gNxmW3dN",
-	"S2LqXvUtgHC1xy0G+03LHwT1+KJJ+epGIcTeKc5ueVaIE/YcME5KPCEoxoCKbR+/IeabpeqQcdRGqVM7",
-	"kER+1S0pOMdW9dNrCON7qDA6pUgI7u7JsVBuCWmxeatN1TT66Wf8x5fTXNwKnjVbvD9BA4tm08IgdR2E",
-	"szUj3K1qdRG6WtRyqy213Bo+J9MW+FQvUO68rYNgR8wIGxhaiQ8oEuxzM8XtalEp4QBNpEtH9LPgdURK",
-	"L9SW7F1N9Nwf9pKE/pgiB/Lj/uzUWbeYbcaqPvUS42/NkcxwgaMdV870dJ8Apekrd558x17Jvyae2CAH",
-	"oA8nUlnmhAwSwk6itKX+Twgv43MsJWSJZCetVMxhixZED0QOhOtaRVz997m0gnAzfpKHpP72NUsvBkZn",
-	"hRXwUs7WyRNmtU6YHGH+CZi2miFjCFBoS/ygH7/bxLyQRG0dtFkyrBjkWeZL/9zoGNzHuW9Nr1Olg3jy",
-	"ZItpvCm3EaCQh5ZnCfvu8WO3UGB2EahPbPgpVqeVw8+4tSJ3n/xff+t1v//j86Mv/7VzAA2FHloR79wI",
-	"XsJAKg5zitR8b3KLI1l8J7kW23IPBv2aLfyJkspqZ9DgiWghGxDVGKdw360J1ojAot+oP7iplhU/MKww",
-	"7goS2JMJNxqyarD+a6yK6boD3wcTCWJUFQHjKoV074Ab8d1jDF179qjly4ynd6k/DqnSAlVx3jm95flp",
-	"psenfDY7yfR4Bzbw8kXfuGcdHNI58Nispu2deBz5SDhnC638OzsUO3aLLjWL0i6FTtFKv2dDD2T5DXMX",
-	"F+AR2xXvot8wyukF/UlJTGBTbkXXty7sXLLztfUB1uIxKCaJ9yirTcJteDj1Q2Hl8Ibc4WYPB2uIwMPN",
-	"mXUaXTkzQedkH890XskQeRBoD4gOdbvgEms0qB/1PGcpec3Qn6xEAFe3E/FBQbFEBe21//Pza+butOGk",
-	"f8J+mwmF1D8pG2bawL9z4auJwM1KMA824TMoGnY3j7BzIRSZvrH2Zax1eetGuYal+arvHqpwHWkgoHFT",
-	"1bk7kY8fPdz6+qm86/2AsVYXu+HsoZQmoRg8WzCl50dJtOGjQS6XBPHoVpseFgEFO37Ynkuo7inJg7DI",
-	"0n8REJlJnBPy6iYlSxfdVDN8U09t4r9dYb8DbEND8H/wYdRFJR85xrP8450xF8gInoXZuPMG215iswOV",
-	"o/sBYxpOPg1mhZnV2FdIZAjuaEI8AxPY+MWJyAXhH5SI3Zg3ybixoVjQudW5oeGcQ1t5SW49mjM+BeHx",
-	"eYb9Wh6hj14tkkaczbJFeMfOAYezst/ADziSSgbOOT1FYuQlst8voWq9TuhaEv06fQFuOJZhQ7IzL5QI",
-	"53TLCF+Y3F1nEGngtxjqjZ3456X4Ay8IiljnWGR7CQkBNr4i+G65O8afG5tzZZDwY0tmYferKf/UncpB",
-	"5/zsu+jZP53l4laK+RZ1stCcW2+C9GkJJLwcFYZn0HHslmhB6mKasFxDLAGAJQhuR6hKCgSji/47RMcG",
-	"pZlEVtsQY3yDc9//dHz7snlRXzXAx5bHaCO/4gTBHPalVPs4FkotUeahBK9S5u0gn2vo84TKdbbhrgLD",
-	"cBzw7vHiuZXO1QdJ1DdCnbBQSouQN9opbXd927wwTrdX+LtRWUvon18iy/GHwD3lgfmgnBVAAwBOQfgj",
-	"KIypIJKCwMBaP0XwTYTxL9uL3ZfLzmH8iOeh1mkU6ua5W6VXfDiRSrR0FOjpMNJd22XVsTOnfyOaOvxt",
-	"X/kXwyIHVre//VEHLMt1xjib4hyQpXfJI3I/Lhtgs2KQyWGnLsvhIt1M8u77XYjWNNT/4X1N3obgqpgB",
-	"fVw8w/e8OuLu7sNXxiRdeZtW04AXWVbt/9jAJx3Xc8gl3bD5p5/dzq7tRQsN+G7fH/d+LIv7CQzcyUJh",
-	"kMBLZoIZPRVoqRRNOHXYqfa8Zs7tKhJN+bbWSQkoj7mEDWq2vHDWEXHiicIgcPVIeWgDcIQ80gJBT8br",
-	"mNtZ2lYOUKsFy/vsUyBfL9ZZogOdLpidy6FY9p8Qu8q5W0YDchy5if0ofOzRdur4F21lavcA3FgZ/Yrf",
-	"xu/ao8gJ0Y0DpSJkdw894et17WnFvOuCs27Ww7xSTXCOrggw+lPxDUDzCZU2Us2UI/2GA7WqZp9j0eYR",
-	"Ti4EPpRGuObKeh2qZAMpX+WZ5yHnZpJAnCZUWvnJGeG5FClT4pOtdBNgVNVOtDPXEEo+48aesMe9xyUU",
-	"TUUGMDjjNIVCpT7h+EOcsa/F7dsRNqS2B25gYp00UIIKi+f25F+XcAHc5rg1+withZ2HvYffd3tn3d7D",
-	"awAvIPwCpe1HLID1H3nY7Z3VPgKNPZ3zzi3PZOp+LgZQ5n++OmTSgb1aC7Qw58oGHfZH0hlOnE2lgGMz",
-	"VabbO+sknVTmYmg1zNzjH/DhVHRvew9P+EyeZMIaoYb5YmYBBKH8QuKe0jnv5KPhw7NH3+HPH7GA6qMR",
-	"Ad8Nf5vfwqsrc1Z9kfMnj+h7zrhyf8dkcifpCD74eCMWHwH4ofIzPJlyWGLKZQaI2ua/15cn19pZ/Z0d",
-	"eMlWBLE12k9sZI+dmaoIljSNELYZ6100Q/Rev+IQXzCa8XEuhGFW1483lN/mU3PC3pcVtKEZyCsIaG1k",
-	"Ss+xDgDKanCDHxiq43MfBhjainbxVSWh9RC/g5z6BntbF1Hz4cg6Ys+wbvX8uKNyhAPUJL/7C21bWPf/",
-	"1I3/1I13oRvRKqpKGybGuaoYIf9ycfnq+V9as1Q3oQRQ7S8ksSYQdnQ2Ycxaci+ecamc0hxEWfKgG/6O",
-	"TdgXpbF3DEP2Ol/QlTAvL40E8rTH2aG13DdXNneOZ45ZSVvksNhzvmA8kzciRBTQuZCmErkhVHPOJtpY",
-	"yqpuCjTsSX9yJAt1iQXFPQ51zkfQTzumApdf607Yb6o8hKvu52Fxi9/cAGUi3zcTQBKFQKkzZ5uA8eLc",
-	"n2aYqXrQ4vBdPw7tTRsbfmRD4dsUUUzCHU9Mt1NsuR5ouyccZwNkBz7x3hSUR978ihAsr/WN8KoAthaK",
-	"bGoQRHvvb7IW9rhEsMRoKTAIYriEaqd96bRbhCa4StjSvXf0TgErv3/YK9EWX8vxxGYLNsj13Hl32AK6",
-	"fXWae+0/F15lTju9Ga8SstTOI9DjfDcISljWu4GgxFQ6FopiUy+937YlC42Yk826tGXYyfbP4r0CT8Ia",
-	"PjC4c/vccbsSPC9RKZep9ypHE0IpyDRZT1aUQBPxVJgT1s+FEbbPpoITZjCkcaFX0xOTAPEtuwggiXgr",
-	"nD0JFcpO7EyluBlZlDN5G8O4wcL/57fxzH+ENwTuHGmWiRdjxfH1e2lrPMtk7bgEIdMMn+kRZnYZ70/F",
-	"87xiRqwtW2guHV4tXQApOsUql13OkvvG0il6rVMBC374IeIW6nBM5Bg1HIfX8Aa7a8tvWUreVxsPrMYl",
-	"S0BtbKhgWlWnI52PtbVCddfLgq9hSqpwlGuchJ/8c/fdoK+sUKn2Pu0iFsABKCEKPJ7pYOHsnCFx/iyx",
-	"QWsw+ac7b79Ut9IiuFvj1l83kjTMvb8DF+A0LgkvKkO0uEHlMK3uTuVtvL6CAhao7FqIqunJh8CEb3Zz",
-	"63xNK3TR+8YRoiyAZqe5zm8MWJBI/2WcWmIpX5ingMDO80wK/JpPvRHhgbM+MZ3mW/Qr/AcNnmH5vptM",
-	"jutqTewU3sLX8WB1j5MaqRh3cz0BD4d8pQ5IoejylHfPvLGA3mtpLbxIxXSmrVDDRfdXsWjsTKf2wDXt",
-	"8oc4obSU6KWtpDzgZSCRknSs4BClgD6K7t95Z/twRbnm99Mz9VKqmwDL3JoHB2+JRY7uBG19cOLa69R9",
-	"bGY3wS7DccDHY7xEjqEpg/BT6KB46wPMGZgmNBJG+nlg0NoZaUW0AKf/vPP37/4td554iXYGoQLnjs51",
-	"7iY01HkuhpZNdG4EGwBkwqKzh+Thm915VXg0ZHAlxwq6wDoJqQUY+ErY7qXWN7KB09sIg4jEv1g7c47J",
-	"SU1prNhsxy4zv9RTaBkdLJxellUhCZJe2MnmIvOqmH+W6drIwwtrULvjtew1MOQ3lZ4zrZriDus0/Z6Y",
-	"Ue0FFJDYqrqq4G3so0RuxGIdYFclGg50bx7AZuZcF2UTSPrMcukmllRK0RD2x7OhAbma8sAE2MhsbbRH",
-	"0Jkvv7o5tWgs/SoWrVpJrzhEE93SVqr8ABaHZyJlBYCjL1ms20aA3FNPc23XEkJcsIEuIGVO+JHUe3oO",
-	"7jPlkrH4s+8s6L6bXe+EvcLtMlbPZgJyd1whP+5T8sYRzgmPF1YtJSwtcl+vDDUmkRw8zJf2da0dhW0C",
-	"VWR/RB50ZpWveCJiQKM9lpdzETC6GDj/sFmJA+dbIy+srqlEoYqp24lMDwFX6hZk4I+75TH5VSxgsWQc",
-	"AvlNrsdwTx4hISd45o8pV2JeimW55DuEkhsxuDI97mbiVmRr0nDUCqKqcHXlq+A2T/itcJ6Be1RS6pFQ",
-	"4KZH1DMXVyov9fglzqJlzFE3SLugo/Aa7n0zPabFQUByvOgq+tUs1YiYYgYwBpuUTLlnp5/DzNbevH/1",
-	"cOYGdwiP42DhfiOy0Umkwy/1q7VPfMT/PgJQdh0aFqHmHYSCCiShROhp8OClTer0/dj+KxWcMYxCR8HB",
-	"ltG5Ki7YWW8r5qN40VCqj8Kb/AselfANJygl3hRJhuGLbSWjoRjkcs3SEfadd3utUD7sjzE03BVAacH+",
-	"UFsSEdZFJ/HPKF39SDhU2ONI0yHuMQg+QFUMCue3wAUL+ctHParJPHvi85dbeyX+ve6hdyYsaWt12jFB",
-	"nYJRoXPmTICE0pvQE7iHJpuKtZG9wgB8IeBk5DoTS10Z715gvQoo13iQ72dhX4lOq8xmrZaNObPUe5j1",
-	"t1/Au6d6vce2klyZilP/xzULj5cE8FIzDYXGqBfGOXc3vrROKKg0NQkGNODdOYdO5yQmOGENfE5jeQus",
-	"ZVhar5WAFwDQBQGFieKTrxWlwkWOKhc+Iz7JWDj/OX7nAl9pg/VKSb3T1xevnifVzCP8xsl0maU6ffGs",
-	"Hgf0XybokdjFgyu1LXomRAMrwJH/QiP878rE/nc5ob+c/o13/7PX/bH7x//vv3bu1uzF5X3u96dFiV8E",
-	"wUh1WakK+oakZV9579LFsX0ugSSVKwaKC9C23EFEgZzxnBqj4xbtb3OSyrd+3NY3iEZq1bwN8K2U6UXs",
-	"Nlggg5eBO/IRlorGzWpKNiD1Ey49QFY4W8QiYBxULU+5zJgc0f1QYU6+UXqunrK5GEy0vvH5Kudt9nHs",
-	"E5h13z0WKH60PmEX5sbrrhJ1BjzxZeQk5usSz3r1vAH7aQk0OWGjwjn0MCizukpes0SFt7yuS7qRE8HI",
-	"DqoRo+Q1yTgkBKw01LW+wFImmOlEDG98Ub/vRqmpya2tqNosd0kstHSEmtLkJOc3R8JgMzeUAytPj7/I",
-	"dtVxhZ0IZd2r63wNds3bny7Zdw8f/XDOrn656J4lzMhPLJVjacHyl7ldeE/AoxeWeThC4IHQZYD8n3D/",
-	"EWcpppFExF/FWKqL6gRbwoypjQGj3rkQLc2gRaY2KDIsiQPAWcMeoTABxmezLURpbXxoRbZClL8ZxAsD",
-	"VCM+dHNAQxHKAnIx1KDUh1gUglB50O++Lter1Ujm02UB+ooYPX+CN73U6Z1nQ3HkizSNG2XH4691Pjjg",
-	"osRkjKIBtO/DOljRlgoMpaXZOHvDjbkRC4xjrMzAJNAnPOVqsSRlIF6ZGIWO/mo3lM+lchLWhnIhmlqb",
-	"FTwwRLttABPB3CEjgrpReKn9Nmpjsu+9Rx4LnIpjTRCW1f05YR56yFte4fMQfiIikEA1AnHmaL4bM4W4",
-	"kt9AlvAtlE6Bg728K0fQ2VIN9KdtPJ2zXo/ManPuSdJNDT9YpMDrMq/1BCXMu1MVs8WDRsmcCZUmjGci",
-	"t1DVA5HegS5sra/IrrF53UkGYBB/foGPgV3QZKFX3nhQ5XjU8WdhX8AytFrZ5QZo1dkaumsxV1VYsNVu",
-	"qFpxHfXSQlXbDt2DL1JIWwBMrXngpcI54sHzuS6RdGWlsBwoD9AxjhTDvuL5TbkRe7ofMoWX65398GOP",
-	"P0m7fPjjd93vv3886A6GQ9EdPOo97P34I/+h9+T7Dhxjnu7YagdTdHO9a6OxXRlybwSn1+8nN1C5DDEV",
-	"jh4krNYuElRXNvXPN5YrULlHmTxeIKF8Gec5YX1+y2XGB5noezBjvLDJ3aeMImTr473Kr2uTaXHb6gPd",
-	"VbzFHTudQT51sIA1OcbRf4uYWAaQsIcT7QQFKzaBBQ4OOfYHZRkMesJeY21pZT71yDQp8mhn8eoe7Q1J",
-	"AlOFG97jPaxWqPm2nGoXwgm26XeS6u+gr00qSKNPZYCW3r46svZi95ASuhuZvJxod2xxvzVUEB0gknVd",
-	"MiM7v0UPk/0GNxxE/1CtADvWFGiXEX1NRXTLRZqSE9JS+IKefpGm/7Bu5EWaEv0vvGppAdY9uinfx4X0",
-	"onMKW0N483EZek+i677i/ttX/FaO3dgnw1ykbiY8MyfY+tr3AeclxgQyhCgEPJK3gk2lKmysPw6iUVXx",
-	"aUkB0BD/7legNcxac0OpXyXmfjuP4LeU5cINpH/P3S2ExW5gqPpKWtyiLGMXb15g/2YoVSqMyNF0RU8L",
-	"P++WW6pCBBBv9yIygrJ4CeH/N35i7Z1993gcbG8WN/BN9ylEfmDo/RPKqCBWDPd/b6s8uXKnAK67pV2a",
-	"lcu9oxbwV0B36HvGGoows6zaj0JEAdfOfNkUkSRr6S2NdEldZC1SglYHajWg7ISgfoke4VCHvzXtxSWm",
-	"FCACJJTXokDCZ+QYUPWlgoQX8B/l1OMEB7cfxu4zTlpJWihBJNk1ALx/wt7jOa+FWsJt5ITNp3aF0sV4",
-	"EuvqFLN3s5Y0AD38oJN/uBC8ySEoRWhWSOcr94gS0pb4O/ngm3gs7NGu4co2/sPcwsGg0kBGcYwtxEu0",
-	"eedeC+EcQo9vAtCXcN7OA/aF77SjCxkvYaxR36rB77e5uiYohn+293nQFak+ptw5SD/2wgwzPrNQlmSG",
-	"GkZEPrxt3Va/zvfT0lcZOm0dlUWVBqLXIHSH7XI8lE5F14rpLEM80C3JNeL5pdc6FdfhWd98N3r1dVrn",
-	"zYDqZFtZvN1azOv7uAtPBpBgIB4E1VI3U2BUV6RlDgwkjmuFBmOfpV5Dg+Er3UuUZ8jeblxSCPG2sp7t",
-	"HIG7YL7Yb2ui/vVF4IgD8jmwyTgdNMrYhc0JrIRILlXSxjUEfY+1a8c3vqtzu5ewbTn8PdJgHEGZbgPS",
-	"QpehTwT1jc4tZXsgpDOXZoWGCuCvK92aWHfmO1pnuZ5KE2PJ8fer2caEBPTjp4yD/2AASxcSm7kukH4j",
-	"St2scxunh8ZPJKFzkX7swn//2A9A6iu86+/kjt9eqcWDPct8emAAJpWqRsxlIy5JXigCrfE0bE0Oymus",
-	"ddpVl+0JOLn9ntyPIQ9gW55AsUVL/iJNtyPF2wJKEb62D0EaWoDVchaeO226wQ78JjjQfG3SbmtcDwGu",
-	"M/0skNFKiO7YhTMjboWyOl/U+7ugEqzCS224TBsNwq/WEGzVANx6gzZSnUVZzrDgKhWQkUPgxDkwcZdR",
-	"HbYQ9pwB5AHEaS00elXBAbQSJ+yKzP0PClEBKlVdbKwRjg8hoWTOaGHM01WamNCSqoB+gOYbIyklk/Nr",
-	"NDXvycRsNC3pD8cCvoX9gSYcKDIih0JWnL79bEsPdctnEONsDk0C0ievUeyC1MHX0tIAgL7EAfg68Jco",
-	"Kbr7y9cqSDS9+xCm9gqV84IajJD0GHJSla08THZSafggWyM7zz9JA5qserXfCDFzZqGKouI8w2f+OW+h",
-	"K6tnzLmSbs20CogBKmWpNHR7M2kP3LacS7XOPoO6ACc08MmTCnyyZ33PBeNZLni6YGPn9BrL8V+rG/pO",
-	"wVP+nBv6EsqiYAFECk3R7p9udzE+4HR8zewdc6kOCgc6GySN7Ve1b6MOK2snYsrITEwFTzPZQK/olupZ",
-	"jjP8OjcSZ9dq/ahTX4GLHlBoBsJtKFR34gIj3NR8ItRhnrav8pXG41Th830+DvFiKfRT6X+l9tt6x211",
-	"d58iehX06/pYlTRM34o8LTzUAPQdR2HkjnOe27nFYXJXluf3YhW2K3+/upvT3eA1lQH0VLRhgea2pMCF",
-	"Jh8gFTvs1hBq/V1/DUBWFZgc722SVguRoaD5TO09PKCTisrcc/XntQrwEjn4wmjc2PVEC5X+poe9Hlwl",
-	"N2Jmm8PDTcQFRyS2+Aojt/DW7aNFVNvIUCaS5t6lnUVhpHOSgSYqIrMSpUMKgGLmsYUQ2c79ZZQLqp2p",
-	"2B0eyTy0kOYiQXr+oc5TgWWDPlTsi8isLoaTmEv5E0z4q1ULNTD51gSjFmEkgA4JsX6EFoKAEKHJQ7Uv",
-	"Wg8QXt0zINkkQFNhczlsViavBDdFjiD3Fa+UNlWNmVkYKwAGCSkxIU68JnX9igZsT9vQCD/lerrDx6/1",
-	"Dh9+L1M7aVcS/Tq1qpxIAmHPnC0JcKqHaaRZrm+lWdsL55OhJ+xCMW6tM8TJSsdsJ9jrXv9AKpQwYhuC",
-	"4E6LvynH/RNdZOGt281D4h6B7znFKKfX9yRBIDxXV7/sc7c1OVNQrmoAcwHH9x1NYy2cn1NB8ITqZl1Y",
-	"1jdm0k+qyUu8qri7jTzMJGRWnKQTg7l7AY+xJOYYHI0UcfilPujySu47QRpeYweX6+HxR4/JKkHGHCsQ",
-	"3yCiu2ZNscJ6G4V3+hkRrb80ar7nTpc5/bZU25HAP51I1nOA4RUIACt6q5Zr2qZQvoZXuyNt1mrW0N84",
-	"lS0QM3OsWy8Iwe58eOes76ayROJVObBiVgMbQIu8H8bulxUe1XdENGF6TcC1GqBmxQGyLDQiQttTE5/X",
-	"1yZmXxXxV0Wu9qT7qokTNSGt9+sIpnggFpCProdydIaA6VzVYWWkZVMBhAnZghDpIbFNfhtnQz1bYKK5",
-	"/kCpnJkYaweDqbZf3YFhjU+1mgiC4UCb4+Q4SE9T7LPBPA7GwSD0CuFYbvmAGwFOcS6M1fmhUbpcIHbg",
-	"uiidzQtDTDcI/ULNQHArOCeMzr002BOEszY3xnNgwW+gnMHbN/jnOH/fW5jSP7O+d5j1LXLFUj1XrWV+",
-	"jZmsSyBiMywwgFQazyAohF9JnwK1YO61nJueSGGOWsWazcpAD9pcLWqGELQ5wk7gtOuNkb5RMpe33GKb",
-	"VajEeWC8kXbY/hCn8/odAp2E2E9Ue44ARCql8DzA8koV8k2YXJB2C/fmrbjVN9isEW86+0cP2uMCVMpj",
-	"6kn8w3zZ6/DUeuufrzDz3EV6NII63CX64VzcalwxIDgSKo2WYiCVzeF7uKOT+o0X1Pq6LX82sO4OMF18",
-	"+ACrX4kH4rhlt6eFgmKxdekcAoIzeiqgm3uTRYKpOQ5h5GJW6euHokOeufdC1RDgvXmqZ9YkbFbkwHCc",
-	"s1wgAMg6BtF3OPdKuclXqTdWptlqtGy1+AbPeF6oABJY7lsAsr4Bj07n8I9KM8hh9wpJFwBWnsImr3cq",
-	"PD53hWgxFwTQDS/gg29UD5ZUqJmgkvbd25fGqbVUmlnhjdaBIJgial8BQzXYOudIieqVHSxWWBbIhsMh",
-	"nDYUKbqXKte8VaW3HSX1/oJaeY3WTE2n7SAWxuv05b6eKCqYRxRC0DDr/R30bHHHTS0DNio5NIa6yKCy",
-	"BtnIsbRGGjCJgDGkaktjgCXWmZePxb0KT5xsSRoqUgpifzRCG9RFPgN5LyLgr5b1+DSYB8oLVU1J3+qs",
-	"8OlqKOBy0iAzUWoOgGT3mIooMQnpHLrIo0EMmNAzUlr/VCJbmUxBx1ekCIMP65S5B7c9UKBm49zZf40i",
-	"BHQU4/IWdoIkFcW1uFQiP2GvNWBqyiFdMcbyHHxdZxeNw6EI84fkfDGDuBPQhjoLK1JBi3M7ckzs4VEt",
-	"a5pjI9cDMtOVagj6ZY+ihwhAqqqecbTBotqPWws/PnC7kwm+hznk3fhuLoywayBdKuBqHiathqF24W3l",
-	"aSCszqS6iWkTI+zekGlV0rZlcunj8Un76cFc7wl3qYGd+Qqq50L0hdIgWokuJMhgUXYlap5lxViq7bFK",
-	"ljuw5dT90RvvJSecu1fcbk2byT3f0NDfPLQJvkjrDc+0VcvQ6EaIjYyvK0g19Kx9OlzLtmhDTFcG9ICh",
-	"3tfSxCiMMGv6XnHZvonO11XYk1kQ3q24oNe0vcIJwjx3KsfChy2rp+kBBDBpAeDPyO4SR7c/+roe+6Tc",
-	"BfbJtvuzFv86dMFCrijaCou7wRfOtHZWVB//nvajYCfH2JoWKl9gVvfQfYoD3yO0yY6nuKpAMRy0A8gX",
-	"8V1EiC1ywdM6oUVTIR8O+e1fmPgm7d+YtGL7XJn03ROEzIvs/P3enTiJb/XyLCX50NszMGO7pc2c6JoS",
-	"uQULjvxCD4s8d6bpTM4E5JJuRW6isFRYO3bkBT768bmTa3Tbnaoflzu7T4+xS62Ukrpp3ceNiiPf55W6",
-	"49lu1qyng5yr4aSLj9nc02X52HO6GjYoZGZDJx7DRz0NhV0EZK60Egn1k8KS+Leg4JcvrJaGTXl+0wQl",
-	"9ld4+jUfH1RiH4MRw3nvxB29BdRsS8JXWYY26epQg8BYGJWCTQV4YY5MvRCiMCITQ8sHWdjNikhWWr/2",
-	"vPdx1mZNnLXe85wvtzyHSPAIMEOh10xCA5ESKQTVMLZCmVIfjvVBQDxTBYb1PYKBpJAufZgS9shrAgYm",
-	"pIASomfhaSpSNhAjjWeivBndlJ0K8RklriidNOR5Ln1PDJZGevvGXbHxfvu3gqeXtFr3oKl5mkr3J569",
-	"yd3ErHSiP+KZEYnb7vArLJ1topbJ4M0qp+2s9/iHJ99/t+nEVc/u33CEEuWPCJLv+JagzXD70lADfBwM",
-	"EL7AxDZnNCLKuk96S3XAxeF+NeWfulM56Jw/dD+5I2BWu/qWz22a85HdSFH5YtR9xe1wgmUlmCcRWObt",
-	"PLlKWThcIvhfJvI8RheKFvAzGLjVBNoI5nzH5r00Q56nFR/rgUFeSPe+YXdJtWwdkIne9rCEqMo4lPTB",
-	"BQ9hbTMRqbfoyQWArXP3AdCE8oX/YNkVxXGSCev7ze27nexh/wCdNfgVH8Tpn34W9rB9bTXhCTOLH+8a",
-	"Hczzaz5uIGEIB2HOKZLfKuHL9XGlKOqGgHWM0iFHvhIc7jsmLTNSUQ7Oy4RTVJVlQKLEp2UhEgI/+g6T",
-	"ISR23aw/ku9Syltdq3BCwsNXLO/cYOSQEJCn5D/QwI3wprB3rWH2zN4NuBEf6ah2zh8l1a9iy5GbNfCD",
-	"dOZi4ESODLjzz94wxt/nwugiB6q/z1++fPnjy9ZpPliqe3DQjnEkrW/4uOOz6c7NcdX8mms6PGmd50cd",
-	"0UQbOncXMh6RjBtLOAEkaN72juNBvSnn/RXGe2hyv9ORadO5agqSHScA9DvPZMotdhxzdy9n4pxKC2Y4",
-	"p0qlGpUVgy9UKFKm5cwCjUxjHO9NcaSNbSFERPO6jxgRDd1ukCgoi7Bf3DdabCtSmyNE/tmns1yMMjme",
-	"bOgXG07E8AYYAKGsDeKNlRqthMjl/YzB7Cf7IBiZUIoMn6MYBNVeUpGwWwqD9VBwuz9FNx4D1LnWU3TE",
-	"tb4pJdwD16so7OAb/25HMDT3JRkqsXY7552/8wrO/TB3N1AX7+Oq0j7wJk/CA+ATfyQdb9y777pfnXdu",
-	"z07OTnqd7W/9K5zt3UdlvXRGTtt7H7Ic6UKlR+HhFcMb73hXChBBZtOcz6ExEoqEp0IQfBGWefrg1A4+",
-	"+JZedzipJDDryxNtvoBJUvOP0rbi5C0EnDa8KG5EjfazepYHha3Ux1NrCFdsoos89H8XhkACyxhXLmwu",
-	"3Tn31bjQ6AYPOffaAEFZCFh0TgjXbhMBEdt5pWjG+64BRaxoK65qE4WAl9SvEE7jz64Xzu6oINlzn9Xc",
-	"gpfU7rYJLrV1Z+BtoUp1Andi/UJM8L6v6x/A4ZyrHdRLM9ZIo4a5JSNzjYqRoaK1Eos3/LbUjFgRnyAm",
-	"yWCB/3V6YiRFBqBf8I/V4+tN3H8ans1Dk5XUmu3p96Bqy3mFT7tcw4s79h1X1UibgL6Cf1pjLnhKOSy+",
-	"MBC99NGpBLB43f8vPOygxvYz2VQ1VHce/1wgYPV3b73eqAw/N4B9HVZqtCpgp5/pX1+2CJOECGXFIcGK",
-	"mTIX6YUR83xmbazk9+DGHZbynnE7KQ2H0jlck/KWSk6LaTXdJpUVY7gh/hEiMb+VgZeEkI2ccQla4E7E",
-	"6TSVo1EzQhOG3dIUrWSyr50RjTGaZOmWTMpCjKDt+BSxM6EtylhEb0eclhiVwmj0lYtdEqWOA7Ahio3a",
-	"uX7q3tiXmkBuHnqARzoXTURytD6dr0r+3X60C8Dp5E/khg2EnQuh3OIF9Xo3J4AwA9ZRgvChzRbl+UzW",
-	"qVhpg1J1ziu0kRsrs4zxcS5E+VWa4wPjv7m23v8tzvLrPxx742Z8k4FPrgAnI+QefOhTb5Ea2cf5Iflo",
-	"1NivBTa2A8t63FC8okd8jRkQnFur9ttrKMCq16IAeb1flUNj1fSk08/4jx34pG0sL5ML0I9Wr6kSx2Vr",
-	"1eLHIe6tqJzTBm1fSd5AbwwHI2Gc5UUGbJ9jodyC4hU9WwotQk0JlP9AiPFGzABd6nf3RuDTuafVQoo8",
-	"bWiJflPY+9im4wcWcIh7CCvgwC0rdWF3lrU1uqBkU25S2GAELROk1LUTtrJYXwYVGJTj6v26QuD89Sl4",
-	"P7v2aSdmQs8yAWsHaK+RHIlfX2eSHbdmOOz76Wf/z7X3wAtL+HWjwhmKMB7xXPlZ1jnNIP1A5bgAiNd0",
-	"NRxMuR63FG352K0q1r97vE2JeuwaQfDFY94klbnvuuVrGMyGEy2HniNfWjaSWWaYjHcdfVO7cvzT32o8",
-	"5aDtjVoN25zO2H3/te/y8W0D/8b3YB20LlsA+VPy2R6kR+pXB1afSjXuAvzidr3Gs1yM5KcQisCWYyhj",
-	"YZlWY5EzoXKdeXBWg3lqHAAADY3IbglHikATlQZjdwO9iFTja5zmP0J/cv2d7qJTOYxIm3EYripoPMBV",
-	"he12loFahE1nUGyUut2/gOBCJTsA30qgLimpNCzD8wArSitMTtHDmioYVhZxD7m4G8IPP0Gc910XATRM",
-	"I20R2JUaOHlE7A7HcI0ortPPqJU22bokqkoHfg/IGyg9Z9h2g7hYpTEFX8hEiqy9vg6Y56IJxnkLoVw1",
-	"4RA2CTGkfSzfY0WHYpjOzaPpj58ezv7u4/j1yxkXYO3VPAOoKvfV//W3XvdH3v3PPz7/8OW/dva0kPGF",
-	"0+MBQO8tLlXp+Hshiuaa7t9G1IxbejQLXXjMBuyjYP2JdBfTop+UHB2YOwd8qmrq9RzS5ZXqcBg+TRjh",
-	"2Tn99kEBpSjquokTtZEVgbB67oRKZ8BSmCLB8MkHFb0J/x1ebUWeYkmdat1Ug3X2uBdpJYw/TSGc3qGP",
-	"oWWNFQ4NtM4EV1tG8r+y2xz2peXAgkaS4cSjq+rcJ/6KvHaVN1uCKx0RQM61Nq+P7UNTYYwz/qRhVnyy",
-	"56z/+UPHyuGNsB865+z//Z//+6WfQB+cs03zqVQ8YzwzmvWHyOrRT1jf2kUf297mUqV63mf/0h/qzLi/",
-	"5Xpu+n9BBYzJCCbNB+XGgb7jD3RL9p0d7H5LddBh+BN24SYwpz5BBSB2wrCBVDxf+DcA7OOqEmcXYcIP",
-	"0CKFfOnCCjy4JB7nrJ/2mVSzwiasL/pQZiZUmrD+vM84wxd6YJiR/ykSiMNigXZf95kuLH4v72P7Jibc",
-	"+p/6sJHik7TQ0nXyQV1UGVaESg1qFzfaTORGq4Do4/GhA6Rn4AhVFDKWaSZgTyY8G/mq1Jhm+W0m1FuQ",
-	"hKUjcoY2yFJmfi7tcHIUre8G9niT/qWpFx2Fy73GSOdU6PdeDK60+/W+wj6WTkGJXRCVPFYjygYWUPlb",
-	"misS1bjb8rYc75t3V+hdFq17KeUmHQWEsHzcvWIp+eX7RsGU8qokHwKn9H4ioIaemlEqSKMSbaCkzv4C",
-	"5y0axmxhRY9/Wu4CPmmHvblbIMLj7NDxfXI/r3sIFPqh7xE7afejvE6bnlph1vTDXWIvnHelOcWBSs4k",
-	"wEHCCGCF+oqcMO7haaQFDeyxxMVMG+nciAeGuTfwho8cTj4oT1bsVAv4ulRsn4mQlxtOtDaeV6OyJguU",
-	"bRkIntxJeBqEP2DsxEyoa2HuQeArbTKwUhgsmbntgkl4Z38kuD391+0Bqv2buLc63hmpztaKKS6N5WOa",
-	"YHfIc9t9cpb2xPcDWIwpt0NoFTt/dPYw6egbH9CwWt98dA/44bH7wfKsc372sPd4rxeMn8T3NZk9irV7",
-	"YW4YL4VtXt6FdDAObxfIi2wn65YKsvBEYnx+dzMXxvz2Ldwia9eDh3VCFQY83rMCzF04707lWF0NStWi",
-	"XkRDCIWpG3W0G2YLY/eFNYA+IuaGjbVP6D9FkOhKcGxdht+90rdk0mLp1W5L22DJXtDiAXBPbS+pUW1W",
-	"QA+m5eOk5JUeiKEzsbCdO2rWHndFj3s8fpdi3qpJC4VxJdIbN5ad9XpeTHfdt4aEurNei3womLNZPDsR",
-	"s5r1Tyda35jTfvD73HweGCIlMHKsvHOI+I1Od3piV5g6MT3iXyrAjiXpYMIKlQljPL3dWN4KIIf10BMX",
-	"b14wnqa5+8wI+DBNhRYx9uWo7X2wGO2Lu4NgknijF7k4/ddOEmvhpZw0GSwQd/JWndvC4VSc0h9wszrn",
-	"nbG0k2KAQgDZjm6gfN/+3i+y+ygQcMPetc2/j66rXCM4Q7PJwOdZ5iR+VCiM3kFxG36i0qmgZoUlcU0C",
-	"D9BIuuM0yzXUtMSIZ85DR6USdq7zmwTA/QjnQo4n1pywFQhMd5poBnDZjrjMwKoPdkyCdNuqCUvPWYVX",
-	"8IROS3Ws8HD0GeDpd17PWpmAcWLXZAGX11XnWP3cVenIxVDnKTDGORE53ACmHv9jkM24n0Crj3QOfmZT",
-	"TwON+M1bwPQmrYd4/R4dJcDrH3av4d2rAP77LUZ3TSnBRySa8X5uJToDp4jKotlwoo2Il6gefzmPfkju",
-	"IrK79b7cbVz3KLvTRm8ITOtemkNg5HsM6u56gpv15ynFERtuz7eCp2WjtT/i52ymc2sSdstzyQeZMAmb",
-	"CJ7ZCaKhJaBVaxSiNHHSF14Rh+8Hw49cqAoNJJTVrFMbL+ANDqh7XjUYfEWWU18UwKnosKfVPSDESp0T",
-	"hCYUCpUd2U0t2M6naSivOXv4w92WytfWsdVGGV5ZNTS8QAvxgdv6iZ67jc+LrSm21oj1WoKHn2RmRY5Y",
-	"AfWtpBC6cylmUjl/xWPkT3gDjkDFJjyUraE+yzfV2kA+bpIkI3gOlRzbC1Oy2spb1rc5UR4sqlhisVGh",
-	"GKk2aJCPDh4CiAMUU/BE/S980/cf0Tl9a/bzNR+3ajs7cWIcdalTQJjHSlb18T7HxaxHE3pec5JSgcwl",
-	"PlAFGATcANTd0wA6gZU85sZs4ja58qO3qtRM6/g8AMcxVxQp7ErFBrmeO4cCyxr8EqUroD0RItVg1EUD",
-	"L1c+LujZcoda30hxwt7nWo3Bs0W7G34M9RRjSYipBj+AdXaq/JWV08Zqe1rCtmIi+PT7KZB/Fb3orjDi",
-	"CxGHCj7elbDdS1juBmsb3yRhv1g7+01li7aA8po4fOUY8OThuIK2COIwK4mRd+Pw9QrilEAC1vnZwOVc",
-	"lc0Q23NrhiA+meC5qfy2ybO+xOGqorfJT6Zd04Xdftuef5rJXNRm3T7UudsmnOVGNRDbic8y3SLBR+lF",
-	"ngvPwB/uC2iz8ZEuY3PBp1DTCoIjFTNiqFVqIJ5a7qTRUwGupMiMCCUdj3uPm4MjZk+8mDhZf3uhkecq",
-	"BVQVp8LDpHfbG2QKbEa1kmPVdaphymUWugEyDfiQyDGYC8B6SKhKuR4RR4guT5SvNKWaqGZF2hPWd5fP",
-	"R62o0NqN04eHTqUxCHi7Qk/W4E3Ru7R4Kb9QxvIsg6+G8dq6nX/Rc8pGlIO6FYBUxLjIt4A9i7nPOOtT",
-	"t9AbkiUvrAdbxMIPNxmQA+dTuJ+1vokGGa+Fsa+4zNq1j/BFypKftrMBV07VcFwB6mh2J49sykP2wuAp",
-	"27AdzwHTmT6LQA3Gm7gn7H1lk6AnKRU59F/PPNdrJpE2m46gmei5YejU0jM13f2R7JIcq9/UP9Z+Xpgb",
-	"WJjfZkK9eFYu2kjn5DSU4++xuW5NpdqAQelcZMjugNsBYH/EPcfVAm4tadiN0vOGwLMcqxd7bkslCR6s",
-	"LCpX80uB1x55zJd6OuNq4WRKF9CjVeRZ57xzqmU6PIVX6SAW9Xb7DVN/JexEp0fXoQ2GptOovqaSo9vj",
-	"riF3texuYOL+nrq1A9DupmOLVZsaTFmo2lD8Vo651flJtYR0LGwfA4uhl8QJovNLye0hK2fkXKKpVIUl",
-	"2DykSUQQ9vNQjn4jFgEq1xAo06oM/dVpkTf48UOEacu2Xhzo352J1wJUaMOuu3OOnV5+XawOe7+EZ7PX",
-	"3p8SGF2jCDQ6v691raFACZGKFPfQzcTJxtBJCqoHfIk3L15jwdZIqrHIZ7mMcbBRvzntbKuOMA1y4RH5",
-	"vgJHOAoT/025wUFYdxdOM+lOtLHdtVrJDeaVBpPUSF6RKDbWgoo8+6HF+bVORR/ZWbhv7wNrNJ8CEnec",
-	"5vTq6pdftLG/wru0EonBAe48jVa+V2vVB1CBHRr/yTC5uvqFuR1mN2IBvLXuiRyQ93buPTfFbKbzNVbn",
-	"BbM8R45Sqdj4P+XsAWii6XkF2jswztsSpza47TL3ySSTBPoSiPMRJeWo7jNCx/DY2dRUOcXHWPHoI5IZ",
-	"wHVQkCbT44RNhc3lED891rkuLMK4ICMKZhhEijzIaEWjDUy2lqSPKfs0TBCYZ9w/JjJNhcKpvn1+8ezV",
-	"8xP7qfSMclFSGRLPsBut6rAy9wt5K2A+2EdSzNy+cfb3wrnGxJ2El3pjNBN36gKftQmj4TVgQuDdT+sH",
-	"DKHmRqQJuJSCp34NMW9i50JZ4nXFvmJPXbxVgz21SNSzNxvJt4E9+AV+FT5Nf+d5zhc75w2deNYPsJNU",
-	"bjvnHWyrjgBHrJxc6OgOq1y5QC5x0O4zaaD2M0o5coHByxElVD1HcquRuQsP+UDO3xDPzg2AhIwqCEaJ",
-	"5xem94NpehVQqg7/m03Kwwo+3a9ybSqmA99ZNc6BqZG9n2h/XtxIzAgMcMoc/GwYrAnH0c3jm69nc6/R",
-	"ejEbLOP6Sjby8Db2p8Oj7rWOza3YN1rEZklmNyz65hK26lFyC4nHiWkV2MPhT5WadtOAs3jUtTzusbiL",
-	"8rUtd+Rui9cO35U2kAv59F5QC/n0HmvWdjuwVTW5HqgQQNYTZoZ65v6LoFjuX+LTTOaLpVoFRaD12F4j",
-	"rZPGhkvRI+a1tyGtwwD6AoWLNy9WEQB3rkG4RtM7mmB+WmlaqjVANZnjHimtlQN2f8h77aLtNUQ+AC6U",
-	"V7Y5mM8ExsSW+LO3i4R4oL0Neee3PufsMaKbcs+AvQTT2yetvC/e410nlT2ynaqfvB0zy4VZV5b7V55x",
-	"NSydePg0y0Q6Fnnif9mAeHdOOhCbpxLGszlcpsV0KlLnWMOWQUW/nnv+GefVf1BACqcVK5SVGVN6fsKe",
-	"Qf1mDsGNd9eXT1nf6j6AuwS/OOXkFBPr6lRwZUunPwUMBuu/M9XKTtzVPuJR7KqfhX1nogW/kbRBDim6",
-	"XFTebrA4h6so8eZdQpG4pGriJYDUl9Rg3HM3VWj2NW4BeYZLA0esQio0EdMT5u5a37wZujZLXEc/dMoX",
-	"DeGBwaKpovOH3j7Fk7BmP+V62tn2w9e604TqZ9GoOhQc0PeEHuFJsIONNbC97Z+0J4pim/Y77MZbARGF",
-	"Vquz59wwnmV66C6vpDwzFdWFamkb3XU6KNLxOvog50xTcGUDzcRf6UktrjEO0aotRm9RUaiYr0aFB5l5",
-	"q0nxbVjxVRu5tuRbhBTCfsMlbSzoYCwLxVuk6RbGt/i2MCAGfs5brGmDX/qLnrNpMZwA3GXk8nC3QkV1",
-	"OPu3yFK3utT+zDOhUp7Tbv/Lu+vLv5wwKLI2E46BboCEpeQQfAxKwvo4+xNA7nRebrUB2vMk0k3Tx5/7",
-	"3j0OjTbASMIXxFdePnKqb6Ua9wMibdSFPsaW74kuwKdQKnH+sAeBcMFNkTu9O5wVHye6AAQdcPwql5Jb",
-	"TjfBJ73kh15y1uuBqTwg9AHoT9KF3R5CAF9/a389VqAKltZR/etADLCLbK/oC5lmB+Imz3I5FD4tBeHp",
-	"IYBscLSVIKamKnouruBfpJl4VoPCWWva/aTzsoySUrCgx8D2ajCoSnFZaVj5/iFkUZBq8Ifvv8Ocy1rm",
-	"wdgIQK0YH+FJrzLCk96mAdq0Jtxat3rPVamDiCWi3CEswYAodVJlkpg43TfVEXrjHSwOvLkaBfry6new",
-	"3rUS7N+ufnvNNCgFxsE7ToBY1U8gofpoRJfINcD+AAqLsiK/JdufkkHeLeBsqPO8CmuLpUXQqoPNbZKa",
-	"3U7YC3oQLdKE3wrwjgA4HEG5tMUi36cBvZgNC8u4ZVOZKjmeWLxIGGWugAUqEut//snZjg1eU0ySKekX",
-	"7+4amttKaxf+5EQw26+raz/HZLcT8qmr0tVTsjLXjhWf7Kl7o7WfiyY8RzL7VrKd1yiO0eAB4i7Ty+x9",
-	"BE8/53r+5bQ8DWuq+3JphWcydYckgMgoMeZW3gqGRgBM1xcXZGIUWiPRahIefQltWW6aKvYucVJbxRBo",
-	"pR4YhsBDJ3EehlzP15IwhBy6VPa7x51tlP+e9lIuuAkzD1wDFIwnOgLEajBO+YCimnMMy2Dx3PZ2Eazg",
-	"ZbnFd5zNQK9Yz5sOJMnTUdowbwQCvHOQ0Mix2dP+Quupma+RImTeyCo5W4dQ1yymM0tGls+NIciys8FO",
-	"GiNnb3KCDmh3b2iYViMW1EPj3ncrfbUm60j6zxkiplQ5Klskzid30oTbwCBrFTT2jBvrtM1cZNkJu1C4",
-	"KeU2oQNugmm64l0tb8meJ997RJ3z3knvYdLxE3DX/7u3naQzDh84O3nifKmpzhcfx3JQfq33JOnYnI9G",
-	"cuj+AL87200fVDf9jnVBy/J2JWwI2mwpc7FjT8bB2oKfEA4Lfr3RuSWvXtuJyOfSHEZV8M4g/OzG6w/6",
-	"/J9ScZ1B6hFAadCFShshCbAcKooN4D5RQQbAH7vw338MVAC3tK1XIWG1zz5VSA1Cea9lSG7JvtEypMLU",
-	"cZz3KkNCOxNdYiqU8NwuoScN0u7OfRw6o7jhdj/qMh73SNxFBdKum3E3JUiHb8vxKyTcnO6hBMkNe48l",
-	"SLvJR4OKPB3xodV4jTeryqGGOvkhlJGDuFAbPxtrZrXGhhE41AZaSXzjSo0OhWeIq+Lr5wlveMplFusV",
-	"MagDfqIJfgsa9S1kLIB0D+EHGC0vlvTDAs0nmmXaQJBruu32uV8ZK2bdYraKGlrbT+cMr2nguEaq0hs2",
-	"13loIoNkCvY3lKVOTwFilueZFBhlFICmcE1BihKURYtKGQVGBd3N2lQqBRv7UqqbQ7ClduFFbak2yr1C",
-	"+0SkWAyFW0YNJdbDKAHCF+0CkI3uIEyN5KQ1YdqlWLFWmpiQAQ8+hp4BM4NawHXTbMLvTY58B1XH7XMc",
-	"+y2NVzduuvsbD/stzwqxVMTI3mDbMxA5YE/FCr110/ENG3U8aLhgo9yIBcypNE3QYKHsBCiqeumRVLfS",
-	"ii5PeffMu28YtS79txepmM60FWq46GLbYbQQ5uHG7qSDgpm+tkfOBJUv+lTvqMiy7QOVv83VP2xB6LLW",
-	"K6s/A9QinJKDjZ4ta0FfeN3lxTFg1SnxyXp4IqbV03UARGvcxIMP0ldbL7qizfbZMw+wuA41IxeZ4D7x",
-	"WkcbqnSLTgtjsTYl6mv+TgO1eIP4Idosjq+9/gPDBoXM0h1LdediADwiO9AwXSDmjXcN5BjYr2/EYo9Q",
-	"3ns//Dffv0dv0qrR8Mb5hIbpwhqZirJZF4uvRsQOszeLhpeFLfmYUpFJ8BMzPUa3INAyzbFCDygKCAhZ",
-	"qMYIGi3dt1WXNw+TPpye6T22i1uWCZ6aUE5XwkqXIM7E4xPTasdfxqOfjlbjaHvuSDSO9ioQcGPw5Uaq",
-	"lLlXxoJ8AG08Z/3/0X1dZJmeme6VHCvgEIL+gf7t2X8riZkm4hP75dXFZffql4vuwyffuYdWvnotp8JY",
-	"Pp31E2fzAtlLGigdPWWTR6+lKIr7FSBAbE/bBK48hGTd26CyDkTjHr9vwi29NFUAAWZBcwbwKEK3p41N",
-	"6q7Gq30C/OudpPqrEZeZSN3+uxfvnEPFT4zWCTGtJtbOzPnp6VCe0GAnOh8T3ZbCTdvegKcFuod4JY18",
-	"91ROex3E5nvolC6abajQiScV69CkAXBK8Cge9aBXJ26FPCsHaNM4/8osFnrrdlnSQ62+MwAQ9oS2N/F8",
-	"A8tFk8cSFvD3TnNBv1mHchNMGUoEOk1KSExO0Rqv3Jm+pYxWSLI8RfTwfBGLafuh797lO76YtFic4Akn",
-	"g5wQNA/0E0x1Lo4mHetBNn/DncR2YALeg0wZsTvMo0bstTBfte11NxvImVtbb1AwBWWFu2xavUX4c8eD",
-	"Gp//7Q93DjCq4H74w30wv/UrTECUsIY0XgzvDFpZlEfapvAceMirEUqk+3Dzcl7OCON39BUPAbr6LShL",
-	"QduN0AL8KD4AsvqdV4ju5cnCC7XEqlvBWzLRiWqWSjw9zhT0qTYIXM0J2jK8awrIqSvpvkKBAz/UM4kG",
-	"r4cOKb9bnVRkFnTIEjAfYQJTBAAO069uf8N6KyGcUWqdwAMSX2jlRaRUq+EHodLKO2Uit41PzOnNSlAk",
-	"Q5mvVXCkSv0P4R/FVxuKSCbUUJX4sjr3zEFo9KMHYVXVlz++/H8BAAD//w==",
+	"qZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLqAuCEI0oF1P+ZLqsiiG+t++Vss6Eb+/R1surVHn263",
+	"sGmCsUgNJR/evbQzSsnb1z8SvqErlnCdAKDocA8QZEE1e/woAxN0v2VWNRlJtlSbeFOV4unIRt1hTfdj",
+	"/fs12Mm2DAMRG+s/0vy22qZ8xskjc0ePDbiUTWw12X1S87+zkcufKSWjIZM9BHxAg18SF2QjfGl/LXhh",
+	"94O4Fy0q7bZTS16ypiUrInCYsVPxlbN/yQKG7SuyUzIxn3ewZ9QOqvhI2v3LWuNMWCtTMW2kgu4bwoU9",
+	"PgnCNluzB6FcOMTUEZ6KREgHJ/8+jAInRhHtb+8onEt9uIVrf/d4U6Hz4OH2fMfUfg72b0ylV0qTBTM7",
+	"xgQxO+lmVp9GhfCWoQcgsS+4PcBtRfYkf8u2Jt6UoWoVUx0/IErNbydSGCVLa1AKjDnqxxcPHvzxw7M/",
+	"PX//4O275z+8+I9hfeDelbXGwn1NdEgVFfn6PV0djibgP1I+oD43sDvtRa85v8rhsZdGwuVXC82EITu7",
+	"hMDNgF3SNXTBnwTWYBwSdzwfHiUH2fQ9zepv7R2iiNW1gGt9wzBhYdVTMeQGcG8N3hHtd1U4sevo+42s",
+	"ROdsLatFGegW58jDgzWd6nv3zyTCABtGdaWGtQR0/5W7ud9buZF3LCWn9lpaM8N1WlrFsLJHN75EeAFY",
+	"dFQIWYl8yg6oc7kd+WnXcKt9Zk1V3AscKpGusq1S2BBwMxVRSwVguoDBa39RYvrjPlr8xDBe4Wc087JV",
+	"f1M9Oa5TLeFoSVdagu9l08K1cHwMoy2NYXh8W9VadsM2Uu3nK76of1oFl3OpTfTkiY1PD400K7m7sShC",
+	"SU5LJgqqmglnH/Oy0vyOvfJeyrOYFHQzNM6CYEujGY5dxs1q7YLr7O8dJ2592HLChnuBg1CjQxgReZDk",
+	"4Rxg1FqCvBWiDzTC563QgwP6bs3zNdkylTNh6Apwufh62znAi16Sh2dnh+jcAMLdDPeQB7nBc3/XqxMi",
+	"p2a6qWPQhtFN5kFMmQ9SHIKZPufMN0JNpBfatZ8kv8xsj9EZ4RrDPsMxuu5ydHE9o1uac7N/V5Vu1YyP",
+	"6VhzT0m5IRL9e+gNsKdFEQ6VnencfhHuFB0TodL7udUSTkZih1TbLmbMWWGihpSMAtgbsoqsdekm7tnb",
+	"D3CS4MLKPTisd2tqrLGXkaKCE4VbHfDeGmXq0qOswRosr1NylrkVB5ZTZr/kuzMUWL3jaG1xQ+RyedrR",
+	"DIGknsUkNXx/XEWt5Y6UUqwy8vjMnpgfPz07u4z16PHZWevt9sah19sRl3dM5XLjkvQSlrzdyR0OQyo3",
+	"uzghG7onC2bPakzdWSVzdvrQ9vNhopvn8U11cNCC7fZgOTyjWx0964yHvbgmvm8e+IR+0BHa+wd326ds",
+	"xsW2GobYwE2fsk4eb3zJJX+PDUTEW2IXwk5xY5jIINXGLgf738sgSEm0ofvg72BTaBr3Ma55wVcO0Hqg",
+	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9ZSJtJwenLY3GcSnlLSsINRdEyJ2LYeGdznzG",
+	"nX6C8VypRPhuy9SGllzcDh/tgnWBDUZm7nDCM58b52fJj25LkoNR+jW9Vr9vrcwO4iPExvVmgtSNPKsf",
+	"CbF1fTisL3BmCzfZ2PWxPtrkGS6JdPM7fvzgR4v9pM90InnUMylUm0tHGTuf13h/1JHrTliNlROOe/2q",
+	"aYeojh6JbCQ+WH0Yx05rwzWjpYk7PsCHHr1SylXcD1taawfSSadBNLZSmfEa0A3BW6miwSvFAF2ne/X3",
+	"UV6tlKKb6KTCgcVW68mppyL4ABzpPmFwHe4oJ4QRDA6jYdtn7taj8LS3bN8nHuOnf8O0TsnauCi//ZYg",
+	"yH8M0HTU8rfv8Qs/mxmmzeAj75k279jWCyvmuQ3JzC3wBuDNgb5IioOdfAh3RxTDF9hGllysmNoqHjsG",
+	"Xf90dfLoydPeUO5aajMRL8m1rpiahn8U0sypT+Mb9+X2EUxTniA7TDnE0ihwJH58/UX18+1xbXUl/JSJ",
+	"20YjGleVWUsVzTfJ2wLUntC3z1+d9gnJP5NgHTHjaQ9sV5HXHpD2PIWDdy8TdR+e0lAlHO8uDVp5o3x6",
+	"bFJ0xvcOGmNFbyezWb6mZcmiOS7PIcbqIkrIcMA1kdgspPZtHBVTxBpSLDdSxSWwEDr1+xzj83PNTDxI",
+	"gfeou4Saspd9FuGhZU4X81u2T4Hd/OXku9kmZf0pKY0elu5msMMh8g37ZnCAWp8afNjBMLW+q/0VWVty",
+	"RknfdNd6jwitjdmenD2sESWglolcQnJx4FzLCNX2hCzvmCJ2Hyffnl2SQmj/8I6XRU4VQL/xThdUphs8",
+	"bCN/jneBuvfiYNl//DokpGncpnsT9Zr9ktjWdcfn++gsmmbhRD2eWR503q4sI8sig6/FTocfZIVjmT96",
+	"+PjpLJvt2GIt5W38o2rhiH/V++sXPwILFEcwztNzcEdgVpnWO6nqsXWvOSWvAf4KlE2drz4/++5pshN+",
+	"kXZEQmpzAVNsv9R9VEYQXART7V47dnzn8azhrh+//vDfrzc0P9Fr+ujJ06/rj3dvBfx899VPnmRJbRF/",
+	"8aurZ/Au925eNMPdGs5LgEKgjsUQjSe4gbh9LaEIai7AQTduCtq6LhLzEo1Et5hScvDOa5gKbjTJK23k",
+	"hilNpCj35Pfso2FK0NLfSRYIv/v6wn+q++hb1u1qPBOp1qoxhF1r5SHfg+KGESMPJuk869HLB9bWhctZ",
+	"lwa92M1QY8bhXts9lhQSoLNGVbob5Xn65Mnjp9lRGn9AER+lgrmIfmdW692vNJE7QYIdAflc4p/VG76q",
+	"z6WR13lANwV9sl0rh88K42NPH3973v+KbAbz/EaUeyQJiwwsFzPsSHQ41yy/vY7kcAKetBK3Qu4E5PeP",
+	"Sul8VkrBntXJwJ+VVwRtJZOKujnltChcRjkmjYPJJlYJYHbCvRJ3l7jMctf96Cg2XT3ExrgjAPCLuMMc",
+	"RDOivq5udo69K/nGFz5+EssB7MGDAnsgIJxcBFnLDVvIYk9yoNjRRJo1Uzuu2SWhiJjiy+Yu+6TVLH3n",
+	"3QA8foi5BNc/UJB9pTGLxJMk5VQp7iycOGg2wZFWfxzeYPsY9p0bj+iC1516P0s76xAPxV1RGptpiO0l",
+	"ZyvpLm0QX72f9JUG4iNglKx4aSBDpv5GJJKsE93sFrOhKwbJbhCfpytHXksJvjB+kB4nO6oSI4QnkVwP",
+	"4c15ypGZ9vUiMnIul/PUiAVQ/pojipq+73VtDmIFkcZoxbVRe48M9jmGsXZrqpGpaEaY6r6gobsDRTM6",
+	"AvbTN4wKTaiAuahFYZfAr2CTqRk5fp30+7HnGxeh6fVZ0tUre9sUVzY23BmqWraHF+qaxUCOTjUBBGCi",
+	"v9Dr6cMwBabQZTX8FDcZFFs4bLioIilYXlIFiItdK6IxuIXWAfRot1y6v04seZ88KJft7rGNZuVdJ7hy",
+	"/G4ex9NfkaVirE6ajHrYjp+VOmA7bgRqmLddYTtJPEvdpQPZtxxABS+mjYyzmfq6GYAEDtc8Mu1lDu7T",
+	"KGpkA1OViOPIFcM1otN2S2/f39XPh+bN2Ee6GGTvYMZXx9bndMhDuPPGAA+1OTHcCt56oIg8laqPtB5C",
+	"AwIIwIHQhXOQtXVMRMDTOqv+jm564ReOso/DsKRD7kfErA9eGR+VShumXtF8zUUsFLWtUkwusoDUfrKm",
+	"dwxBoeDnByzXKJBzOl3bJRw5YxfABlHNhrDfiR2EVKmRCVHJ+aw3+8M8c1VIwQqywSElt4xtNSa32w7B",
+	"DhZiAqWLvXurAb4WMMvYkJNv/PnXeBJUXOG9WcJrb6sFK9mI3IyWfd60C4i+GmMdlyK58UtngpthK3WN",
+	"yJnw2MdgQhpR2kd+7Xzfx5m9LaovPZ6ry7xxWwMU4QMbPyt4eVZKVlt0/bCCG6lIoejOHh2Wyt5ElazQ",
+	"YPEE4qN3O2Qnj4DF2McIZ9/ZYHKSfWwseYWfzXvhrXCNHcVlaI9LB1TbU9HQ0EhCaCFrOOGQWElZtH0Q",
+	"LSYEmM0dW5y6XeuUibvTt2/evY8TIwA4cbzbwnXtXSwr95gg7njMagOXeseWYwBooq5dEdnPxiE3a8BI",
+	"VwfWVL85FTlL0Qekoc5KbkAFItM0AFUdWw0TBW4JDgIlBWucjQYY/+FwUQl7iuVm5IbmcSxfFrHWQlq2",
+	"N/2aCCpmX3VBbNTMWl3uE8XrLY3I4lFYn9R0/eRQ6XbrN1LedjONkTdlwVZUYJam4WUJPpbxszMRMXRw",
+	"moafe8cpCvByyqTfeg5HOnDddiwMh5O3why1iRwOesqb0t4Hj32K8fpgAqhUZFtWK0++AivKiVwWVlvw",
+	"FO8RroZRbmXsSt/I/9zomOmD784+vo1x43j4kG7bi6HzaIorXadYG1pFuabkqwGLje5xWOIkErlcAlva",
+	"FUwaKgo0WgtrRDJ9iRwrdiqXdu6RzxGsWinLgL7CZ/G7ho0jIamtnzbLLVDi2xeAA4rl8XD0ISNf8C3R",
+	"Y5sr7JOAYAhmdlIlSEocWVx6pLHazGFKw4gEjMSjLT/DaIcCBujbh/0JsjE0iEdxFY6lIRlB/VZn8Xjq",
+	"t/7aOWNN3LoA3f0YuVup2WsZQ3OW7mAdSSnsQdGmvd+doYXmm7aSWkOzd4wWjhz/kDN8gq8o+NgeR9xg",
+	"tYd6AO33QMggSvD0rr6Gewic5o0kC8DUsAkORD8KGJ6IurmalRTb8eBixOlszdWJ+PnQQ5eoYnQvX5v0",
+	"6XWPIn42WpPRTstxg5M5eemVNDfGB6K2lol4TULLpPG4fe9PxhB7omZpLdd8y8g0g3in64ba+QSxz/ie",
+	"7tu1GFvVeQJ+fizHeP7pBP/xqPnH72K24fcYHSnaZkRZvlnOLv48Qp7gkU+/xghYAchZ19asB90fslwz",
+	"zqXHCsfbt0EaxY8n8PjNaUpfH3b8XvT29zXX46GoePO796Qm88oevP5k7x0txM6iTe6J37OS37Eo0SdE",
+	"UhPqCc4mfgbgUHsQeA32HldWMpFz4z0v94IgLyrWS9DENYHyBkSwj2Z8zuL09Jea3urwyt3nev6bs2VD",
+	"784NYoE0CmySATHm3MceBYf2esLc7AzC070Y3Qc2vRbJL8dG2Zu8icHFaXkLpRSsmHsm1Uk+r1ay6Dj9",
+	"GE0b/TVLFHoA9lZhd/VKs+LCVZTbBxhmuyoKtlK0YAXZrbk9ZDWH7pqCQ2AO2j4jLgcNajAqsgKHFnJY",
+	"OxAi+wglHbjVEVD+wTVr1TNk3XN77muDOZRHHGFxV0k0ZOZrXiCYEqXzNJUg2/14nq+bXGYKzI0iZ0pA",
+	"AoD9zP0l4kIDCGs9CFL5jv+jcltS4ak3gkHOJJGiLkG7kjDywOWxgyFM1CUY9qiyj1uumB7SmQ5PAsfw",
+	"kua34BdyNVcaQmUMDn6lOxwjX2niuYtVVQb4NY1utvFqeDqfwVqWg0r1J4kIiLHqdxpHQsmWZhoKYlQx",
+	"sroMWcmXzI5XPyNejW11k+ZIdBCb0Jrj6PREzpOQLW0S5RYbLHWgZYyrwbFgwCYNhPkIhoJCMdGgq7yL",
+	"llh7YchKMuCDT7QRel4mp6PbC3OnAObaF6EdJ6OfG33PZtuqLOeqqbrWe7KtyjIoNQX/GEE88O/+Pnym",
+	"YiMeqFhNEv2/IyX/sKbAmkJtuICAYoAkPFLKwZVjBNEEO1ZTXqCi1WsA6ixYLjd1TB9ZeW7C+os37RqL",
+	"rUiC8QwmQoYlFyP9vOPxwPqPCoqPc7PGzCM0Ty4JdWWXpYBtE0gmRwINVKwCNZaFb0x6qBKaBCnpXEE1",
+	"/9jCBCAqhfA0bOR2CIQEOCpQ7ut1a7JCv/VUKJE7e/+EufFR8pTjgmAuTD8vZMqfhteNNK3U3pDKb2z6",
+	"97WrA2SfkZuFNlKweV+Rm8YMwLlfSrWSxjBx6QqSGLdxO7Ov5nABQVXMWSITGFt0Rcv5cCwNZr45lgOV",
+	"Gzxb7gGHUhtcaAravoPyAXuLbrflnqMZMyK+dsdUwfMJToWf3QMxQ5ka8u9XuPStEghR6s4ePSUvjKeK",
+	"upO8OA3QMJPlNQji9GfeTmELqVVINB7riG8aoW5LcPAtLT9cKkU5C49J3mLpP2lBWksE1Cgj/O/P7fnP",
+	"xdC9BnV0+1DBS3uu5Q1NbfrTaJOA7QJCQUNzIm9r1qCB721wSsdXb8QEsqiV4N0mnUSmEujqnXNjbBlW",
+	"29F4zM7nIsK2x01AhG9kWUzxQ0erX+Dn1V6Guh/JoqUH43s/HofupB2fEx87m0fQJv6kOctmzs6MBiGD",
+	"1o4BNU3wS+DRpmC0QKN3DHDC6kOr1922448RtNhnxHmkCBd5WRWsgKJYwlO7O3g9hchvJQp7FKF79DJY",
+	"9YRFouyBxRpd9tTpTyJTizF1DsBjcHDTznf+dDGm5WHg+FVjI3loQ72juoc9ohz2Ulf9ys4E5vq0R66x",
+	"5dpj9/D8m/NvHz89/2Zo+LaK16QgEaJhhht41hijgLpw+ZmXyOeNtdLqSSQPH33rz6OdGX0yxPcYHJvG",
+	"jLdfsnOojheR5pfwuz+ZOt/UptIYDMvQ5L65Zfsba6LYf/wPSA+5yZxnSqM1hjCvhirUnwi8FeQ60mWE",
+	"rYGFj76NHX5rFtjHjw5N29D4SDEvdl8xkBrbUf105akWyS3b4zLUrGS5oYsyIAq0ghglXLQTfzjmcJSE",
+	"DRzTM3DQ11QDCWuGNX9cMiQqCCOJ3lLFLms3hpdtjDqATUCg/A9F6zdmE8QjZXG7ql+zf8+Xy8/OpW03",
+	"l0zD8e6jST5lxVfr6U+lAEVdEIDtkX9H5jPPelJxY196iFzA70xAYL2wAwq2HckMDtHuq0dDX5uO/cBL",
+	"w6KVZdC+boq3AVev3AnChTaMOmRnCKrHI401YdyJxlXa30P2diHxl0O4qXN4+Ad8ipw2VX6LZyI85R1j",
+	"PfwY5f5iyyXLDb8b3L/s45jy11om85Vrduyz0+7vTOMKoVsH78+C7+if5fu1Ff8h8amXcvUymiwzKSiq",
+	"5HYbS021TQfEHZjthYTUrh7UCHdSKv37PTJp1NzuDYgziSf1GQcjasvXOV7xdIPWIFr9dnTBqXFxdj4Q",
+	"Za8dTDXBTbxW15EVtrovuF9Jd52+j0PR9UHo+oury6hmdDv4YW3lnawNbX1KXghvbAPkhJLCoTBczXqA",
+	"mxhIusLaNHzpKKgPKeIxN3vs6HvIWorJ2VNphO0N2iMdmWO7vgz7sG4xOFtqR/unbObCaqOfdYCyw+3d",
+	"Tks3qyU7loLjgJEkykEaZdPssV9G5o5jvrBuAl8IIyJwe09NR5yGekw/n4ik21+Q3cP+/lEaJ9c6Q1sc",
+	"JVkuycJespY3b2J0cOehVDshGh/ddJJzpNtIQg1w+9Jfo5jmmoPhHhZZd9sZQWfTjwQGrXM/YDKnho6C",
+	"5rdqXM+sLDfGK/7l4PHxqschjK0PcZ4A/7/98B6XCNfklvsM1VNy1S62USfT3lgjD2NsN4ohE9UceOxu",
+	"CNVkx8ryktD6pH3joKM35PeLPbgu3SkeQmg3/vR+s2KCKdtyZn+sSoMn/KWSmzkTdzdfZ+TGD7l7u2Gb",
+	"LThTmra/tq/2BGx6y8oS9wT4sBs0nm7sNlKfFRq1CKk1DXOdqlfamhcFE8hDkSEUpa7g7Ml5MnLzw4vn",
+	"L7+f1x1ud59Q4BrAhGBEz0irjNzDWGmauIq5rh6WB+C0QC+1RHdYrdoi/lctxek7unvlkOFBStExmMZ2",
+	"xum0HMxBxGP4zpZntobMNgwmmFBymPkmC3bixcH9jcWvVMul4OrZeNbDbKaqMnFUc71qSiQny663cllC",
+	"NWTtpebfuIbjWYxJeo0fkEwEBO6wSPkp+SkQTURVuQLjGwmhXrYZDRqHV6U5NgpnofWKj73H3htow044",
+	"xKV915uyuzMDpiZyFoLQFCNbVQGvC2QfJSpG3h9UF9J3EmSX9orTEChNF4H/F1UBeX316jmQQDpBhB8m",
+	"lbW9ggNaHWLb0MK2Du4N8C7bQUkVQ00TnwR+a0o0vWNF3fcRVZPD9RuURPci27ekcfHoVOrohKNPezVG",
+	"xLMS9gAQO1PXG53cCajTXxZNKUsvfzU9o/3MCyd3SAyD0ud8SiMPavWWPGTD+IEIPqBvQCend4XPTRrp",
+	"tr/7SUgz0FiOdkAjyBWKpZ24JprBoqm7cUp+cZizbYVwVMVya8gW1nRY2114sXf+Dtv4AUHpoMscZu6w",
+	"T9+jCmmCA04Y4I3oZaE1W0NUKBqWavKaMRChpo+H4W7ox1zC9hyVSKtI2B1nO4Q5wJo/FLtT8gLgvi1R",
+	"pGKPmFxWamYHDCoBQenZmlvbWRK1Pi2CAYAdorsiXPjkSCEfEhVrU9b8Ux2dV2rpWFGanc2FgOqzTtPR",
+	"MJ6GVY8oFD3Czx0OMzRLIrrQFF1GdvsF1QP4wVwK02v/J7M+U0Az5PaFwoXE7HjOLsmZ92rYXo71BtJp",
+	"ML8ug0b45UF3k4M3nXG2O7jpDcyBTApFYUO0A7KEopv+sOHDUU3x/J74aryA3bh5PAgS+3RARNcxhuyH",
+	"C2ZNM15EonH94+y7kRhmHslZSuLYEUEwocLCNHztSEif7XQ/s4J/czZL0FGEbQSGd2F/Rrej1TBFBQnl",
+	"9seEtf28DUHoUhiKeV5jOw4Ve+4KW44o/BYUwIScFIDcY7WJFDjcaWsr1T1Y76Gs7UJunIgcAo5WQio2",
+	"t6s4luv6M/wOMO4AKf6VJh/evay3QyTrproGrx8B807knsElu20m86a3Jc3ZGPTI2/pGV2VK8dykCqvD",
+	"QyxVNWquq+WSf0yxH0pr7yzYmovCR1VOw2QegZT0jiQDYAhSjefkcrPZ6knd49an+aHtjGMWCnVsYQUL",
+	"4sfpoKapQce20ygFmfvp/fu3ENyFTAUJf19ngS+bixUUVVgD+nDEzu+Ck53XD4zHfQRuQn3z5WKUwVuO",
+	"YH3/olrNFZkOC0xjuouWWA12Hc2JiZZ7FQfAs2+/GVGYtqMyB0sJNCq046SncECwFy9dDRJrfx4u+9Ow",
+	"qDM+gMXAfZSllDktIZk9m+Zf+4cq8ftQtxF7X+ARiqwUFcbnibuiIIMGPMzMwBK4pi7uEE0mTWztzoMX",
+	"r9gzHrfYWu+HxQacP7DxFw4BnX6guUHd8PlkcGOj7N3aAVuqtStzJ802alaVVJu5PYVN6tCEcH7bEzWQ",
+	"AY2DduVjvJ1QbD2i/WmLcBd0Jbem5X6ee9Olw9vhXHT2kIZUx7UHH7SD3DBCy5rL9MhYm+v1QXfSn//M",
+	"JdRN2QncI59ThB7aSPfqPvbUZm4OC4r2z1VdgtzOTMmWJkX73BAcxfO4wU3livjXEFXSjtaklBh+40Fn",
+	"g5viw1en28Yn7XBNcpFAAsFpFYk4SClXNSqozvHQdK/bWdkKvg7j0Igrx8AVXOdLQrHRQo6m2O0vJbph",
+	"Rcp75jKpgDoi4WG3B+gYDOrafqHtdk4rDUNgP8rfDxmFjtjMfiHhBj1ru6TvfRy7W44hqT6qpjAC808G",
+	"DjkG+ZAIuodfeS+xd2jwbVNLZeTSOD5I5U8hjZ8YEnDscMZ1ydJDbCOJPmMWwPiSEZVmKsX0V2lHaIzz",
+	"8zkbEXxPNkqmPezrtZuHAwyWPcRFuzDFijiygPoBF0B/hv/S/BFO+X3lGQ5Hcl1tFnWN1FEn/nZw248R",
+	"fGU2cwl+SzM83vey0bYm8MsdX2sPwYHwyi0TpGRGoyKGxGV7+lpVzB6/4AoXZAcZ6HCogBTykotbQGts",
+	"6J5oxjrsB5dkwzaLuhidS8wx7eKP9tWzbIZvQhp0+0jU/P3xqHJrn4/Ajg6mPVYN9qST4/mR5qbcw24o",
+	"l7VL3e6U4VH2AHB2RELXNEKNSTlGB7kRqUTYH5Wstu8ZjWwZQO0eX8vu/n4hx+fd3dF3W3m60rcTZaX2",
+	"rgRxjaeDCXeQajUZxNMioZw+7PDOzPU4OQSvaGxPsEfNQW+Dvacp6Z86jUGSo4dn8NpJaxf7f/Npe0KS",
+	"hZI7zZTdwQt9OgLuCtrYvjv2aY79ICwG5ciZ7IggZRME/Jt/a4MJAU05wZiG+UnGEnXqKHzEgPBcTJ8b",
+	"40mwH1zVxDQQhtOYiEp1EFzeUWH0WGaDLrYUvqz+Dt/r6JjLspiufJsB6voDB9ZGPR5HfJV7aewrXhSt",
+	"NqsK3B7dcpahVd106UVRsj4aNXDz9XDx1SXqEICI7CvjKSmg8kvC8AROGCCdwLZFw1JYYBHaEfwSuSMP",
+	"PcwQsMfwjRRmnZEKOP43vBB8tTYTWp5vmZoXyLw55pFYZZx3DAoVF5Oq4AxZqKstBjtHHKbHuvawlst8",
+	"wxcjG4bBHWr7gz0CXG2g4u9xJE/oSolTCzlnXzvQ06qkmWRvGrdnj6H2cKhSByJ13c2CldWulgMj7GbQ",
+	"LxA/mPHVXyYs9rxSiol8H2OjK/cYVtwqnjMdJ5mYZPB3FMnxSUYvNnTFnlGVKpUJRLgaCQsk6gQ7wpdk",
+	"wUpX1nxZSoRbQ5G7guvbLCzQ4bkJXTQBcEA191QsPS+i92pVhJnxOmxi7NnTMWiPWEoQdYkHtuFbRzZj",
+	"h6MYeW+Qg9Exk+xuilnbK7uNu2IgIyCh+BX+y33Xw0wM7GBSKlwC4ITTyQ+8LHHvWOxdVSZhlCzJtqSC",
+	"EfBX3kWSvHqqhHKhWe7cqZHAV0910l5aaMWgtpWcxBrdLvZ5qKpGedZeOGbpe/CpvRAL+fFzXQdvQUO+",
+	"liZRWLASitGix0OP/rcN4tpdMbgR4umd6679qBTa73tF1dQjGO8k8HXAqT2UET6I4v+MBS7omHIKtgvu",
+	"5viXbauJ8LWfMXvALaymxBk6hNN1Vl0UPmz+yVmqSzXNwIRFfw35b84N76tgU01+99tvLosPIPefPgEb",
+	"GGIj8bB3qAiwsq2elhtXZ2VF7U7nMv9KE/vcaT/MIFqpLTidx4oYhmGIdsZSst7rhsZL5G3ox3npuhI4",
+	"EM7Pvns6BJ3YtKBkQZNcHNtkTwJGrXW7EEvFVlVJFWEft4ppwIP+/t3zR183Arpby5I5KdlQk69rEe3H",
+	"evTVMvG3h4d5dw7z3xMU3vKP1YWUx9ZFh5vGRlCC9XRPyl4bWpbUDvU1M4aLVazYbVVwY89IfTFVe5kw",
+	"gSU7nKzCg6DDb9nWOBRzSCEVETlHvdy3u7yivLy2B67QyhnVP1rTJ7cpt233mkJWpVzpUZ3VfCXmwxSv",
+	"13wl3jTje5DN2gxv52viWv6OCW9jdOZpyyNQ9SCsovJ1nN4f/JbzQvG7hEPJ3dHXel6zCo4rdSkLluD5",
+	"y2Y51qcd1Ya7tTmbj6lAy9EFO8KItrdO+6rvbeORj2JiFScjPjzzj37Xj28/xF61ltokNe0tU4KVCdDA",
+	"HZsrBhmqcZ1YylWfnDSleUcMrYxvxZjpmWBAdBe9hsmpoaVcVRi9b040yAkxKQvSDudbTDKNYUsqkfdO",
+	"naoEHBNHvOWduxXCuVLRFesb0h1VwuvlI6O2tTjAmNcS4DTCgWRmLU3SKQTsFk9CNXFD43VV+sK9X4DD",
+	"v02mf78AOSXL4Tru9h7ngvqcmUNuzjoMDK/2rfZxwgbf3z9TV3nOtpPJC5rJDO3cJ+ct9/njGLiW621J",
+	"9/NUenkMxnSbMJK1oaJoR3Zq0mwubk+no2snEUg6uoADxNyj9ig8fJQNl3K7bc2yd0b6N/TP4FF0pMEM",
+	"dmLBJ9YCI01nJk7w5y2OMQPfOVgPEYWEK6d/IO8DMxGowOPdp/8mF76e7IQj8xU4xigXAFCkjv3dSDBp",
+	"mShcRNQgDYXPVePO++c4TAGbzw3AKaDSkuO7/8gNyWXByJk9cGs8/qLjFb2yjhgDicWaGnaUbBi12xdY",
+	"0jx2OpebDRXFtNO5PWfst5LHMFzvGCDX0RoAT/NXjuPWeK+v+5W4dwNuMYDGM27WTJ2SN4I5TC/2xPkZ",
+	"mpcDkXtZTqsByMRdH1Fo6vlGPNhHo+gcMhBi5x1tHE10fTr207LkVl9Ccq1f4FmTFvz962tAfra+5jiV",
+	"8nll/nxDsaXRu/iz2ZKX7OiKqEECaKj0nj56eH6eRR0WYwGS/Vmd3Y/wh4DjETwLadaxlVbVX4cemqfn",
+	"QxCSglnJmXedn4d2f9q9GRPhuiBjry718QLw2PMEPUej9NCK/UoTezOUl1s79mOyVTJnWl8A/wDVmmli",
+	"z+601Fj7piC5LEuWG02k2q6pYIV/phVZi+Q4jrIVpDq+UO/UF7Vn+MmTx08Gi+fGyHhtS2OkVTFaJNgO",
+	"oKyLlIbYZUn0Xhu28fjxE/vIJbmTZbVxpabNZrvU3uMfH/QjKyUbuZ2vFM3HkKk7rmg79Q2rurFav3Db",
+	"I6hUkB5PIIHidguBqkvy8Iws9j5zrZWvNiJbDfqKrceqwN/qVgexXxnhgsCm5+1fv8FhQxeEom/fF+m+",
+	"fvHji9fvASJJCXpFEiSg2kxVRb9g7gtU/ia64oaRktE7hmxcjvXkUDk5Vsm4pY8XoUkNBsVFXWDeUdi7",
+	"6lm6nTQogY8aLJsNVbcY4fTeXPskTI6KVx3/a5XUOXShZVkZRqx2R9Pn3z5YpfMfr16isDukS62c3Fiv",
+	"SrmoZ+GBG4wHfzj9uCmHwWfYoeiaPCyf3V8qwI5cS3YdDK1mx6mH9pI8PUvKc7c0d1SiYVlH+K2gThLg",
+	"d9GzkDlbixpkiXNm6bI9kMdaJ4ndOptp/nfmETH1hz18+s033zx6OBDNOJYFEsjJYmCXTWtxY/UmnV7d",
+	"tp16bQdr2VV0AGVF7c5m9zgCHtw4hRQq4X/IBpWahoFtxJuwORV1ck6H7D7M6V9TF9QZ0ydtopGDXxzH",
+	"OPcFnBytRy633Cqj4Xp3iZ11nJiM4htOhIn8AfJeYkR/YvdSS/YV1YapP7H9ZxyM/8T272TKw+gzOsYA",
+	"Y2wjI2E0XQyne7QnEeNP1YIpwQzTz/B8mXBlM2u0Y+IcctlA9QXjxI6Sph3i4iGgCsxOkjuquIfXdpDi",
+	"rNxEZNke4n9i5SZDTgqI1QBdjkNRKlYyquOB5dtqwXJTJlp1V93O0TRlm3bylNX5/bYLwxsdfEPz3tgY",
+	"Bxk5CTrx8aXe+yCEx1ets+fqz3X8HqASa74caD0+MC7BIixzNMtmy6oso2bOSy5unzXp750Mjy/oRh8E",
+	"8IMCllsmtPNSdb293uxzIH4NHKtWMZs122hW3rERkH4YaNuXQaf5S7mqR/fAh9UU1k8zSLrNvajypgKr",
+	"XekLV34nkqQ2JlvGdctvZyKaSvXeYSzJDtx1GCUL3t8u6NKC2OHpzJGuJICmmpnewsU7CpSA46GVtsFU",
+	"tVHNTAoO3FeskRviszyOAO83c+znxb+t7mw9DH3SE99LYT7mzeymfB3+Ohw6VsxtAeOdj9PeMCQG4987",
+	"zVaoV9o4U6H1WdnhWPZNx2u3K9SUYmxRIcRnKWcYfLWaQSmp4urTtTM9BeWfdnF3+R+OWWS45XNBvgHg",
+	"zZFrrr3OUtP4T16UxaFORlqmlUgXuU0kOYwp1NIUHQ1Ba9T0VW1xY3sfxr+fpohm2CSgJomVDrcnevte",
+	"IeBnAhNAotT/L+s9GOY1zgS9ib7srCsrHd8J6xo8/TNSV81xqfSuK7FPe0XzNRfsuVCynOyNA8LZDbaA",
+	"zB6gEgg3mpXLaG2UeGR4LbW5sGdIXyUSbK9DQL5iNF+zAIxzWAfRvaOJUPni30ioB1wLWCTAvu+mG8l/",
+	"GlNKi4rHuC7eNaeRpkNjlFxuh2TJcxdbj2yVzQ2t1jPy/fN3kK5ANXt63tISiz0Q0YUvf/r42/NoVp0Q",
+	"Y1KfZcGeuVs/ZbM1VcXO5d30H8ZBHn7yt3cgY62YfyzK710JNUoauX9jnuA2JosJ3faID8cnEGZJTRVL",
+	"J/ojIteD4lbhtPz++bPvr69QlK5/ujp59OQpOGKfF4+ePHn43ddE3jFFbtwxlTC7wAAS+vAm85w2Sxa4",
+	"RY28xYqGPTP66Ow8VkISHk2cD5REbl0o0u5fMQCN6agTbL4ttuHIDemVMnr8G0hR9PJy6Gz2KV3WBMmp",
+	"bT0eYEgPClyqQe/QVK2xjqDSwDf1jMKPbz9MzgjpoZzvhiVhFDRoQO//PxulhxpE5UHRV0jCckBllz0e",
+	"tUkGQP6yiLMEjDg347N1J3uG96dAM03dv+x4+h0Ma44vqWrjPe3H6yCkAfm4+pRc87+76hjcjVdkx3Ow",
+	"6KGMHgcvboIEZ/C/6PiOgBr3z8ohWHhQUiaBhwOpb8Eqnp7Hand5wPAgXK8H/9v/vVKPE8GIfNXJAIdk",
+	"f67adpThIgG3rTRT4+AqrpEMXxOXfe/zHltl0Mom01FPUkM+17W4wLmCKZw+iSFVmoBvqNqn2xZsF1aU",
+	"0YyWrHD2XqrRVNHJZvu3u7NLsmi03w2woGKtJKj6RIyiQnPjvcY3lzW9HB5l3cjE/T6a9dXXg/BZdLjx",
+	"a4+JBGCbdQtjAn/Hv6z2BKNwNFNZN+rGICqG7Aiyc62W8SNTB8E7wc8eIGaToo2Vr4JqXEa68kcJRMgE",
+	"vCmGx+dIpjkXjBWxQ/8HqKAfUjzSAhhr8XGCj2dYgcIeCJFWty7LEe/nZCB4NrvjbFcj3CMghGLjuK9K",
+	"KQEXomS1Woc9/0oTtmc6A4pGsR/POx7O8SHqvBGdAZDyKyZgn48eyo8VpLGFWIOX30v8MviW4yOYr5ih",
+	"BTXVZsKOAAt8NHoS7068W/H8bRw1+4pRofE8hGSgipkcsC2GbxgeyW+ouSFSILxgy+itPiXP3n5wQXKg",
+	"ucgcmKM2tzJ3vtem/skKp1tMKbaGkTkgo/O98m01d/mxI7PD5kvFUvypjGrjdNWOaqzGD7T7Iz2C0L7P",
+	"+R7bn53iUEN33COT8rA8aUlngHpcmszM+diu2JtlZUbdHSsvjdlHfgaDPKSg23WXmteFw9wZwvTiuGbK",
+	"Wwxt+8Eumim6ollpEcXufblJmMulBwOsqXYctZBW67z4I3jKsL/pD9VpY3nc2lMMIHB8OPvVvfBd8wAa",
+	"4F0tPNyGm53IiBp5JCUXfDQ83/qkuoM9I/iuNQIHBCurkpENo7pSzNU9cGnQoC7MTmLpg4xsuKisVvQ/",
+	"F3SvM1cXAX5bK8aQ5kqH+EVFd3iqqmAjtg9EI1Sv5N3U7KBCye08QIV1fG5sZQ0PyAsBxJ6708HO4BDB",
+	"i0usuIZ7A3B5cJ9jseXxel2p8NYPUqG1o8NAFmwsC7uxOCcRgLF0pHDciFPk66gn6wqSIoCoAQKuhmyk",
+	"NuT8zJqkiubGva8p7ZBTZU4UK5jmK3HYk5rkYPY//0xP/n528t2vv3f/OPn1t7Ps8bef/O9f/5+/i627",
+	"QTLdTmJAQEnvXCXOsxyP49PSHsvMMHiuBbCm223JWTHXAYXAkNe6SYfPZotS5rdx9O8eZhpqxAkJohVk",
+	"7tPSCsNq7Q6IWPTmwuObPGzYiwwGLFqlSBy7jKZLhht6dFDq0MI9eentXmYtrVxuNjGIcc1ZYFUYernC",
+	"esxAe+u9opDFpKAKEaknbyQDXTAU8aBj4euNDdb3QpeVNY7HFdGIJeyy3LBi3iZN7myR+y0yQe18JhdG",
+	"vT1x+WXrIAZwcFVpwwq7dDETBPyyedyJwENqhYEsP3dj73mXiYKL1XyrpFzOoRpcgnDK3djLF233p78O",
+	"D9FVKwBS15M1lRKsIEW70ErY9p0VHS7F3PUmUS3ryBX+RSrLwUtqwB0+M29CupFQuSsTnQZQ1AV8PT5r",
+	"KctS7uLKcmC+IOQwv03AEe+4oeWoT/wZ75zIGH5QWs8vz+hkh5q/rRhiFpDt1dV2q6ZbFu0h66k08vR8",
+	"MOLVNJXqI/KLHHoe0iISi+lcEW3s0JGdVEXjwORaInFOYkH11LAwkhSSVKJkWvu96zaBq7tjakx1Lvul",
+	"1/7maKymbqoXaxBSqsS4r2KwZPAC1Cd/SKjl+rbOVvDKspMtXJaQEeQCOx4MQG8Z2coiEqZxN87rNMbE",
+	"plk3GO70GwoUtCnOIXwirhdw3/CEdIs9pFtk5OHZmTcIR1OMuIF1sZc4pb7ZSXWb0FB40XGgZG2zTrFc",
+	"rgSEu9BT3xilz2jJcxnXs0g/kpeQFDn6PHaNzz0rHRn3gesyVdPVsaddvX2BITrV7undw9PH56ePB49t",
+	"DTdJWyqCuTz8uKS4N0Zcd61ag5GJwqGQXeTF3syl0BeHoZieRLQAH7KE0gSh2AsJBMwuuyVfh+c894IT",
+	"eIGHN0ZPevAx98oG0WB+dnEwR/1pH969xES4X9ji2lrzDuJcMlpotK0b1bnT+uLBg62SH/enbvJPpVo9",
+	"sFvwyTen5KVH3CUPLo3IPDw7fXR2en768BxAKBHWtz7GijBDRt/y7Ync4pidgAvFKkGjKna0qX9EiYQp",
+	"6VR9luBzZ1F75EsMIBPiluxg1xiCgWDzsCmSWmzfu3B4t75BWfSkYEEBaFw3yIwYp4LuS/E7JuiGvcp8",
+	"Dj80k/yueGnmqSeoQqdh9FBw86Takh0vS6TXYJut4cDiAbuBUyNQ7sd7X2DpXRLqaz5BKrbcMDwnramj",
+	"tJjAepyk8daG7t3JYTTj1rV7ZjD/DVGS/hW903BtqJqKxg6LZXdAwF4ZGUl2lJtuxQPvnxg/gBtnN3d2",
+	"eGv6+FmDgoH2jU2Goc6svQGpMfFcw+iAPPeYtmjWimde6U1OMxLSgR1Rt9u4kpliaBoOTX0kRy6QrCGh",
+	"6YGOBQlEw9FOx+ruoXNuPFKy9fwuXl5hCtJ86OQxIvji63NGDimm0i3EHDKoWysb9BAmoRcFK6yxbjKi",
+	"9yK3f1A8yxUZ8T6GDPF3c5fuWP/J7uRt+Oey0vZPaH4OhEFZC84Y/DXXhsXzj0WS/PowIw6nDAJDMBC9",
+	"k3Ufcd9m5r9cBSzP5JhIZfxMiOGXgBT2wAjvBzZ4X0XMvnDtMtv8m+Uydli+Cj3VBnH41rg3/C70W+pb",
+	"TCa3e8jnhcOT+3JT7ObQu17rioLlVtsjmQhwKktVaK8/NDepEpjeU9epnJaXlG+cNwlbto9TVLU7btaF",
+	"otFqR8mNH91ZNG1bOvbOHn9PNLqQy6osiMvu31ZlaQcBqUPsj/gL2bOE03iTquKYdAzbb2Hj6Uiv4faE",
+	"zc0d8z+22T8y1ybq/AyBheha+Eojx4Szvb2MnJIrsATsiDQGpiPr8dNvzU0rxlVZ4gHL2kz4L8fxkjq6",
+	"Tk+h+9e59Z/o3HpsaCD0yv+jz7xZfei99BwMbOdsJ8cuMu0kPOYI/K5hCo7s7KHXMrTl0AQPV1phxVXN",
+	"WmZ3am3de1H88ab6iDL4IlU1vCUrx2S+CQeTLFjOC+Zz32hN2XIASbydQ0kbzwjUASL4WkSuUJEvI+hr",
+	"Ee0AplzSnBXOhnpIfuR/bGc8ffPw7NtvW8x7Z8nijbqPKTKQzKdRrt242ejSctCdolnJciOVviA3f5eC",
+	"XZClojen5E9srx3u26dHPbgBB/6u3Q7k5BAjyyJSE+Txo8icbhWXPqTRsZg29kgNZ11Uwktry5ZyxxSR",
+	"wmHSwYRAp7wb45LfMvLw0betYX705MnQCHtjLMqzFuhvl1UCpFRhFVlvFxEwdbTdUZypo5NgebcS5neK",
+	"bubrBH+pPVS19ABgbTr0qlTfIj7ox7cfamQYuYGGN3xxk3h/JeYl70cdAO+Uy3R1qZ50730Pl+Qsa/u2",
+	"kRQVGm3NwMOzEdxgdBKu7j11iLomXyUQsR6+ySBSHFiqzCe+ZTOEjth/LJfuX5Vw4AFgA7C9oYYjkqLg",
+	"GmOpSXXbeMI6CneAtrxxAE4hW/nfzXUDDFrzBYO6+kk7e0fRoK6LrB1Tl69Fee56nNo53ifj/X5PwaUE",
+	"kVFaOs0D5GGRvaFd32f8kEOrPcsN34o4g7beCFNgjzKu4kcG7NDQoN3X4buehC97CPevmX6ISBduitcM",
+	"Onoqevt97wbaaLO6NUcjjLW64dRUfNiuVLS8c31UTlkmbOdDUXYDKjDtYISmgHZT3fm5Btr8IzINWrkD",
+	"/xy5AFhtcxTb8jNHBuCg9b7qeGS+wC/UMlIcvGJ8vkGlR1eybBIOuun/7XySDI1BBJmAjT4SCnk/SQrh",
+	"h4WiEBdNw/MmptDwD/kRPW2WXPAjBIbaPzm3Suu3nIqclYcP+yqdwY/aVPltp0WpVhIkrPUz8KOh9yH4",
+	"tWCw3A9elcs7pro/N+ZV+KM4/O2OqYLDjn/44/xO8qI+ODaP41/1G+DP0IqDHzqmnENXALgCRhK/r/Vz",
+	"+C00z5nWp+C2BdQcU3YIIfm2/hsCIbNstqiKFYM5y9ftHzbyrh3GDO1H56rgUjzDWnLTNjTma6hNLN3R",
+	"8fkMpcOzOzbFdg/lvWXBPxqqjrmJhmWh/nGof5pqlZi16ZZPKhO6toMHkwVa/p0Nska7j08tbD9/sW3n",
+	"jvLSZ0RG9vRIscqhYe1Iy1AovelB87rBD5luV93Pl7TlpPe7+r7ljSrsAn7WJvXprBsgeUubJ1Ar2qg9",
+	"0ZTH6Uys/qii1fBfCEKJwu0oUtSZixVTCZ9mTVzDBVmzj/EghNZVgs8AaoFMSzwGs9x00gcHQk9mDnzT",
+	"0yDekWXtogUZAbx8RpxKzgiScxaXLs0HHBS5TNRC1dUiXRVe8Ym1xnZUmGh2SjsXKXQyI/8IAeI6z4mH",
+	"THva1TMWbBdXTl2WicpTPeNM1t3xQxiIXTB10UWwE+/lLTuuYpQnR+UiUWnzJdUm+GIAsQBaIExbrL1D",
+	"j58+ORvifYrTCyGvBL7BWloxJ/1AnS+dy+3gwQiG6hruHJ1z/pZqnXb6/Bepb+cBJt4kXVVMG6ABWMg4",
+	"8LQuZRy5og3YwxN6GvMDQZ/8iz6j8J2doPvwbLyNAp9Heyzs47dsf1UUUzdVxQomDKflUKHvg3cOrqYm",
+	"zlnSrZHbIxaW4fktG0rteDiY2YGtZOHXZv2Lzg6m0DvcgL7IeEaMAkHv+IoaqU6bZqzWw2SrDMGBmhj5",
+	"b9dvXv/+a6K3DAE6gdoPi3h8qbHrGbR/t2s7SqePAWU9bVjeVouS539i+2f122Gz4VK8wfbsUBCpSOTO",
+	"d0gC2bpxSX5hi6vKrMXAmHX9uwJKREDgBCI5IBzDrqR6+Pznp8ZuJ1XxDLxjUyWuUopF0p+6ZSOzfgKd",
+	"zys56TsxwN/iP/Qd02wyvbEr3DmxBOe9l9Xs/0A4KuLR9PM8hAuZzPbScsMAl71T0jBAnuwwIrKm2y0T",
+	"CW7EFPs5BFmsdNeg7qXDsnhu+SRRYjJeFMeU/hLhqPdGwQbpcBxsFmWpdkQ1LqXaNRT4jtCFMq9dKO5P",
+	"WKGNEyVuaESrwV7VdZgw38wwtaQ5S+Tl0YTDPDgzdD0N1p4Xhomc1YFWSpZVWULdpNNJJkxjz4O9Av2J",
+	"iqavwTK1iOFmE6d3/6HOnri0Z9FKONJED19wGW7jk9ncvHcO6bGqjG4FpeTLHuXWsiwuyCNISPirXOiM",
+	"PIZ/4/06I+fwJxfbymAl0zYH3pLj1kp4iJF5mD3KHmfnv8ZOF9BUolO0ZiRGVFCA5LSd1cyQBdOAKHGp",
+	"aHr0uL2w7/2Bs7JoD92TyMhJVaBJM/7wDgVex9uxTsqgXFCnO0P+FnzT2JpEtTzfS1Ei39r3fLmMUYvh",
+	"r71xbHvPp6zLERmCE2Ts9x4CGXht31p+q+SijBIUYqBNp30MW/foBdH0zi7XHaBWN/SWOdSaE8Skv7N+",
+	"8yjBAAF1/R086NStZ/WH9A7DZF/igupE1r77ao8vAFAxkeKUQMqUr9BlL22txanXrCCQEZ/VTgrIYUBT",
+	"8fzsu5rrGcody8rYbb9oV1BwwUpkLK9cEY5+pIuQho0KL28DvT9m5R5Ohr/QNwXHhJsLvmI67lML8n0H",
+	"1ksTUW5yeF3Dvf2dXg+7UxPXgacyu7tkdQo1Zr5QLF+FT0dA+O6moSm5cvd5ZfpXuRh6xFdqA5bd/egU",
+	"UcaK6YXTuzvFtobL98qZg45jJ7dSc39enLB+PwaS0QRd95FfO+LycWZvi0kGTtZgojrc5XvvZGDwIbwN",
+	"n+p0yM7S2C3v/mrw+WXwQcdojoe4daaCxI4FgvUAuNosJT24Lf+lPzca5Ys7U3sUm1fb96CmgaA3Tuf6",
+	"QkBegmMUOAhqWlsdWF39ZifkLkN7XWpMbgCOfeWMUzbaFm3JVT+Pw4Beb7R5yx3bctS6cc7GbVFOAu7F",
+	"W9sRqi8HRXtb0pz5hTgVrc59OphcOj5RclUjtO3Vm1u2v0HgNhV7ZOoGf4K98D/gzxt7uDOyZAq8bsRI",
+	"iXf84QaeY3dM7Qngbk//Iq6IC4R/heBqSA4lRoLfMlizX+nTv4jDms1SLXhRxNJwXwJ63ae9AVR8U2kD",
+	"sa81vWtLaOjneRSrndEH9wXe+7nnAo2h9mFsAb3949sP2A1Inned86hqD6huhanOH353/vhsEKy/VWzJ",
+	"lIoFCd8sgdWxi2oHwkKB/gSykcrnpSBt2YIZ06l1/JmD1Ijv2Km672lqhDJGtANAcOwE8GmTNVWb+3v9",
+	"p761+q7Oj+xsNdvqEMo3xLk7Bfw3ImNzVHKkuz2ukOI5ka2SlQNuHndj/055RB6kYiuuHc4geXG+lok3",
+	"GroazYpdv6rbcJNBaZsL9qhmgNLDei97E07Ql9yS7AuOwO+MlZDvWV5SxYqWpNTi0AKhPRn0/4cyMepQ",
+	"g0LQVQ5TQmaBbLRlYYwI3Dtue8qpbBRe2zXY8wljztb3oT1qmRjEIb9jy6lUSEnmtHcMMvI8fZdr4Cud",
+	"cJRRRTfMMKUnB9hVTYk7hTtXs1wx05vol/L5hnHQDZOVmSMKWrfKFH379PxsAGrzObXmAxm6n6OuYsuS",
+	"r9Yxwpo1y28naFbfEtJAxjRsPDXnOYWszqLOFQ4s4UvHeQ0MtEJ2iBzGH7x831L8FDIiya9li9g4LsA+",
+	"HjGeyw/t3+TZqCMc8ha8vDATfgSDt0bVTHsikuU5Y+WIfUV80GeN3xujhWA9x5GYEF8B2Bok3OvgjKpP",
+	"d2wRDS/G6VZ4vsZxDxL4oT23S9AtzbnZR1vcMK1TdlFDEToWHPkBGVmgzrn2bF9QmsMPTxiihZmqY7KO",
+	"zSXay2To8xfPH1xKQPJRc2FPTIZtM4iR4caZYXEcxczIUKgHLvrR6RWaBOO5vtV9hZBBShYMlyUy00Ot",
+	"HkzQjS+difb+krd4s4OG/vedBKBP8eHEUM7IxdfivEXiPSVXim7iTMg9vFb1Sozz4B7UdgpcbKEvZaQt",
+	"3T7RxZze9xsI613FLoY8T/hfGzdrJPbITcl69v5E4bpUthYwAoLLAQRiSu32LkDKXvT9C2h5cn8SrT85",
+	"IYUrz9jyGVibvRlZRc0BUGVltpWZ5DIuPSHwiHcgQ9B8SrfcIyXdRyftJfxeI1qAiwcdNIq1GHnuq4i4",
+	"NLSc9AH4RNP/AZOyVX88hc1tcnIm1qqz/6i2mIEwX8ezFlvHgJZr09FICHbHVOYxVTxyY3y0h6soDGSO",
+	"B+/QvSAs4FgA/2wWsUw12csKPZuUrBQVhkjREH/WuKWaqWFCQkiSTsBZ7vOeQEFHkY/S359znAJrdsop",
+	"AaTOWcHDPKTen+Tf2RaAVnW8HiG/F8+RWy9f0HWEbxjjO+roLytjugYm7tayZC3uFKgxV22w4BwQqbh5",
+	"AysNaNcoFIhHQFpHH9zfej8lL5ldMbymeLW2NfDxtR9rRQW+/ebpMLfJVF6BfjXwvrvYHW5u4ccVCqMY",
+	"eUp+qMqSIKjSfgcVe0ciG9aQQUJzwXjD/IZzTYT0EwJ+ibB4f1OfMyR8SauRxiH/MAYL/MephQOHn7/S",
+	"I/T379hrtrdRq3qMa8/d2/cZDeQhinO0ViPJ11IiZzQTraNkgr/hYKYd0qUT1caIJvmrXKR8ba4aVqJC",
+	"M89T+ISUGRONCMDv880IwrL3dPUqxlnm7Bbfp5afGBtOzAAy3449dDmeHMgeJ1wQSEjNhk9fx0Ai4CWT",
+	"nuhzZSSPr+60HDUL+v0fauoX+WcW++NJN+spc5ybk+G0zfOIOBrDae7GqHGLBF/SgVMkILehsN2TZeEk",
+	"94vaFm6orn+aaF38JHdASg4x/ZCTnHQwf3URaShYq/gdNWzuqpFj+edLspBmHRY7t7eCaUD02rEfd8DF",
+	"1NDDtfs9NZQsZVkw1WGYfHBH1YOSL7y7G4n6DVnxO9attRAvql9wBRCQfQzUH77RaYmMPJBb8xnvQ2LJ",
+	"w6wq5Eetjx4rLlhGKsE/Xjx4AJ+pKvEAnz7VMr+d/uqlVKtYQtcP8Ht7Qu1ESpGzkNUQifPj240PJLci",
+	"ko8HI5L2sbkDZ8Y81GLJ1YYVJEjiz8j1T1ePnjy9+F//9/93Sq4cCNkJngMcj+AWzWZcaEPLcp6akRd4",
+	"nXwP1x1P4Nac2LHaBXnSG66129Jj27DW27VyEOuDpKvjU7Riz7qgUEOH+eTJ4ydDieDB0u289PGjb55+",
+	"OxxUrkRy6XDhCldlBMT36FWjq4VgMdP9nTXcgGQY6YpdrVcXsAQvT3CEPO0yAWdxV1/kPVJiqSFn1YHD",
+	"yBW+IroqZKfpp+fT4uQOLwEvD5ZFv3I/ohSH1uvx++z1TwlwT3snD9LZm5J3YaECl4pld1zkAYnFSdrb",
+	"ewSHO9WmiqoVx9icES70Fv6Byz8j1baUtMgIh4xZs88IUFhmBCyGjDhyealIyUW8oBy6QnsiPZrywheN",
+	"cWdA2B43dYAzYqv/LeVvPMqM69B0qkq4GSqkYH084l2znf1thmMcOKrdALQ61yvCXKze+1ojXx6KPN5X",
+	"eG+8EMdwNIAisQ8lfJ6Cbti873y3VWzJP8b3VMjUycmWKkMWe19SDcnm6SYphEdWJj2QN8cK7PDa1bZm",
+	"lfC1M29jwpfNPp7YFk7uqHKcO38+FKIr3/bBlQ+aFR+2sSvP65cfXHrne9MhfIztGHpMzURIStbEM+Oe",
+	"DhfJchPZhfi3BCCQFteVMHJ0NJdHdzSO4rVJu+keDbnpxkKTAuqchLPSTgTUk4Ljv5JlUxfzkjw6jxkj",
+	"jSdyyHoKV+qI+XfvD2pbtiidR7H2hEs/cnZz9jpuLJC6UFyQ36xFYR/+ZBf6Dt1TrmN1aRvNymVGfhOf",
+	"kJFLQg7eUjFG8BR9Sr5HXuqwvXbhhdW2OvlNfOrYQmf3qFKmVTToqSAQzN2EBVBMLPXVKfIFp+q+Kl+h",
+	"2TSvy3CNMtfqvfR+CnhFejKunNdBh+7Va9L6yi/kPalKz5eSTmGvSoY0uu2sIp/kEOfriNED1emwdkmB",
+	"X6TDYjPW4QfpgzKB+E5hHrpeM3xDbFRCNpskiZ+xKsPK+o76GBX1nJEQL/FMMR2AguOnmGQk1Q8lzD1f",
+	"eC2+MPHpS18hWkBcZkf3PjzVQQAER3qw1efTKtOl6h/antjhslY3RNNEZq0ykIlS5re+RJTvzbj3ASxo",
+	"/NryqbU1b8IBSSjdOwqR/gJHTaJcMlF+s03V319WmpbpOlpBEp4ripTyREyBZjC60XEmGPsi/GbgmlpS",
+	"qEtp1gySADurHgN5TcjPNgvBPsANORnbrSW4Pq0NuGziiNPQAjUQ6UiIUQsr4uYjEOlAVmsx8sPkX96S",
+	"h4SmqNhzYVTCrWdXGZSFwtxLJasVupr/Zh+8wP8U7uBt/wFn/1j9NmsMmITtJZeGCZ90ZQ/fRpaFqw7P",
+	"zSnBCBpkh5k1xV2RQNQbcBzi1mEztUlBU1KL+o8OwezsfSPJgjnfKblqWIXACrM30LKEz7fLuQ4Dj1/t",
+	"0z0jJVuadClcbpqRt0Pg6a7B/bWmBeh2QMpIsKvH9zRMcG+/+KEbEYnRg49t/iX7eyEZsnvat8dnJCx+",
+	"c3gVpWrSOKVr+yFsqN7kpqqj0HPTwYZ25MNFS/CJ8SNtexaLlEe1QT1u7rlwrLJmlSWX+guD2Fdalm+W",
+	"s4s/9+82gXb4lB1WE/QqNeHB8ZfnYwk3x+XvD7cj4lDetpA2Vo+ScmOtCl+EJGXs33vBmBgkvD1s4d+t",
+	"8i8jeQR+9fN+H3Z9I0Bfzp5/Z09d72s2wzj17hS90DAjjiQ8HHC2BB08ys3SJZU1TG24AGLPpVQ7quLF",
+	"lHy86JDKjBL33IU136UyDQG8z+guMDFRt+uvDQecupQfqTrD7xgtuHBw5okcbe40Pt6qWhszNUsvWRD/",
+	"uChcGq/ePZbb5l3Z/Ni4dXFEgfkN5H13tIxmsj1+Oux9Usyopj7eBLcV7F/zLVNcFqPy6OIFzfLJk3TE",
+	"XMTG+9eJaYHDg/lpZAZgswzuJQHwHVbb2D/zyXnt8XLFOPbz3F8/9pjRbii+wPNjdN2UtNUtF3PMOY9F",
+	"jiuE+mu6cVkA2h29uSLuqZqvDG7yI+mpYjIw0cBAM3SFN9f3bBgVtj3RqksQGmKREWnSszsUbRUvDRcJ",
+	"YGQEMRPUYtDk92+fv/oaTlyVWVtLj3u2DKj5iCVcHJ4YMBTYDcfCCN+PqXFSsFSKUn9kbU31PEQ2pPEj",
+	"MZQGyyuVUGlJ8Lw9qiYuxkHnnrDAv67T6ayeg197Zu4+LKJaCr6kQYSvOIK34B8ra+S1NC5QfumOQtRj",
+	"zcgt69YQttr96bB4DqLFvTAe1r2GI7Cvfw2OISpcChGw1ACNbYuKvImNlDKnJTz85MmTJx3UywisVLgS",
+	"OszgJeWC/PT+/dtLUkq5XdD8tq6xHMck+ZUYPc5gCizoPSMVK+xkdIb6/Oy7p4dR2p3ihr0R5b6ukB2u",
+	"w4HwXwwR0ye99w4iH0uP0azQETDyutG+T3nvQg0TVmKi3t8VaQIBWZ2YBKILexlddfFWT55EM/TqMrYQ",
+	"8UOsVG3fPBk2+Wp23bqFgMbMH1SQ5zPgq4weU1LhzisdMEwBgbHpAv+iXEaaUZWvI8uIqhqAeThQsbY+",
+	"DcxpTD6bdN4oQN3VsNmxsoyTjE/aTN7TVdyhb/K1q6Hb5YryhVvhHuIGHyk8YdzivjekVIitqT4cepkK",
+	"ifhtoeAFDIeP1sCmwUHrIsKw5DpRDdpIeTvfTEq5TAwHR0OxWVgjkBvAD+C7EF/6ePPPVHFfsSxu6R4S",
+	"wtKy6iv1mVNDS7mqALO8lZoF1UdosE8ZOYFbIFkh5F2YMzTFlMCynx1bQnZdCjXytXswPOAGc/x0zZNP",
+	"v/nmm0cPn/YfK8cfxJqkxHs5iLmNZhKaBiMO4ZEzDXXZ0D3Uc+9UjaLFHuyWVjqSy9rzHIZhXhrcDG1i",
+	"+AsrtalKdCrCf/doRElye4wK01njJ7LuOcvrZP9mwoU2jBbN74bFtUBcP99BMsI1CP4xy27UeQLvji+Y",
+	"O852kUOeoiKP+5ScYTENDCk3Gz7kRh/nZZ9CSRFF3b6rVSemgCCcaNZThOIQ+2CPPgc9O9w6qq0dFdzC",
+	"uCZbxbbUmrDBASNAa3gKWH0E3mJD1W1CC2MpCKLXwJRiDzQtGcY+NkrZVSxRmFVbxDtJxWlvqT9vU7ki",
+	"f94IbcOva8YaX602ZnAlM/3GYUgQE+ykuab+C0MOPhcrEOvoQpELaa707UQ1WcMAJwH56jJrk2rqdMvi",
+	"uBJq2IXkN72KVvDeuvp2o0qj3QO+i4JTEVuKd7VsCRYtNlz4HIWY3LyrYmaMQ/xGrUNachoFT14F2RxQ",
+	"ux8MsKpkF+QG1f3JybsPL5/fkJLRAmLsEC5dsJxuXLAd1lpGblAST07++O7q9bOfbup7ueMAsY/BLQm4",
+	"z5bPKxVXdn0q+wvUJRwIZS556aqE9p5eq5L9gHeGhVoGq6r0c1X0RDIHkGloVo3p9TXe2aOhULHqMY19",
+	"cLe6YPl8w0Vl2JgIjNvgXb/TAVRUfK3Gswb/nkJmR1diM2VTma+5PcNVZelr7uh6JTmD7xLgJ00BjlPy",
+	"ZklAj+nMOfGcZ5uatYbkTybs0cxBW+CYeGkPZPgzrie24kJjytzN/wGL9I5pYIHY1XWJTL5GW7+jL/Cd",
+	"EYY+umGwZBFU5TbUGjqZ4jN+dPZw0LXWXygIRyNF7hxGASB2kFPNvlxnYBpivgs4p8OwuG2VLHkZHv1u",
+	"dmzx4A9/uPEVnjzk1DOjZ0TLRjqgDAbQnd8iLP7LfI6+5dt5oegyFqJ52YgN3uLOMoDCo8rrecBbgFGd",
+	"8ATQeN4rVDn3WwGitDZMrRzZh9sUmJM0a0viGB/rF6rKe0FMwC77BWMDVXlEDaFmk+9Y5KqyB9CSad0k",
+	"WPyXtwNiMG5fGw49ZRDNZ5qs5CX5kZufqgX8/iM3L+nC80g5z2hHnh5HQxKNpRGR4ZSkXjoAdsMlaehK",
+	"j/KRdmyNTh3/gSX/5Q2RwN6Y1rW2MRIZSz+EoRvdeT5wx2+HdwYnTtduhtGhFge0xM12Qws2nCIdC718",
+	"hmF1eKw2dOWrGKC0QSWFipeGUI2BBvIbXvmUkd/w5Gz/hW4I+y+9lsp8gnXwm6GrT7GvGiqBnDj28JVA",
+	"N63s2ASkd5iRbRhpESIT+mTcON+P0Zlw5JnQG1679Iz0VTZgZi7J47MDLdv4Qc/Pp1FUj7JsU3vHcFSu",
+	"Azez2wl6I6F8CtbLhGRpnCnq8PMJWtnegJ47kI7ZTlPr9D1g3uw1lH/bM7smM6QwGXnYDuKB9n3JwauX",
+	"bF0fHvzJs8z+o6TuH4za/zLBFM/jIcb2ofxDI6GHYgYFDpmCxVwQWAluGdWUCi694YZqXrCbzCcNa+eo",
+	"gl3Ml/wb63Bz4chbhnW8wfNVw+a9p/rSHSGcZ+wm3Ro8AS4tsuRKt8rpQrdhnKCV5DD9HHXLomU5Bb8B",
+	"7t0Ym+1ocTyAaZfYf+xJXHruKYd+ejbBkvLSwRJ6uX7dbRMw1xOdEz3eWrlcpgl8g5RZl1KGgrWmhTsW",
+	"YOWoBVtKl7Dn4h/jSgTKgr2x749SJo8i+QQ8/igotQfWd/iRYyFWrMHL4bROBaw0LKsvyM1/nLgEyJMX",
+	"xU2NgqNVwc2lJ7whfNk8vdj3VcZWTAMEINYRWK6ECTfo4Aen+ZoVkKKjDd27YFVn7Qcr3p4EVLjiD9zd",
+	"PoclztA+TG52DBJ/Kr9ZnNYsmxlFc5acxzdbJt6zkm0YeF/svfVALpi1Iaw+706atS6FNS99nEQDSinO",
+	"/vClqx5gLUNP1HawIgI6gzR5W93HPh63d5V4Jjdbqni0JFWTNpnyExQc9IhdIr6bGZbNRheZ3V4yAu3Y",
+	"FQH/mFLzG3bOZBrmSspibCN2P2hykCY8UcvsQaU1l9yoKmG/GXZtAPlM/sCUoIdydvh2qK1X15MTBdaa",
+	"ddgM6Ih3CcInTO7VWGnFnKkDeavTJROCdz+unxGLKenZub7+6Sc5GWcWx0K+phugQnImoh/5gNlgIrgx",
+	"novy6FGanWM6lD+JKHQj8ye2jymFmnkuikDTen1yy/YrJshJuWycAy2auig9lU/aqQGitilWPHry5OF3",
+	"gwcKeDpr9S76ZbmiBv1GE+b8CBqW4+JII0H8Ag94qRJOfYWkNvRj+GPIBNiMUkfZAIkVJAPYpQ3UgoBa",
+	"oBt2Sq7Bm45X6pxU0InC52xKu19wgy70i0Yluexibuwpy9WjBJiIhqCLx2IRZNHCMpZwHal+A4Cx9+j/",
+	"7rffai7p11evnpNPn26wrimqyZwK270FIziKbgGFI/IkOiLHVOBN7By/NA52GCbkUYSUZ7RSYJguW6f/",
+	"JhqVCDycnw1EGs76t5eUKE0qdZcdggVDoUFyYSwxC+VePA37pastLJdOLprKnIhvooqRki1BEgLd4acn",
+	"Ho9su2h6qwBj4e4XfslOCCgCc4ZaVchz7rZbuP6VJstK5FCCFI4RiuV2V47k7bfhR1MAcHJD+XHcbVPL",
+	"dKcD2rHYDq7YQWUU8Sz5sZM7kdWU/n4g3QEnIgKfV0uvmlpi3uWAxw+nyQo8UdKN2PAdU6avy9V6x4Rh",
+	"hdOnl02I0K4p9CRGhzEsaTFtf+m1lpL2zbEmyqEKSKzqnlpUZbVJ+Be6CcR6Lwz9CDxPwh4pwem7VnIn",
+	"Zo2w1ymQMw/BBR9VXjXFyqleJ87cceaMH5TckIc19wNfEldZLQ46T7Omx62lvpJoOHqjynW2+/xv9I7i",
+	"w4E7MigjFFSHsaNJuWAq8wS1GQbprSmt+GptdKwgh8xvE35pfO2G7sFdWpOIxF3lRympf7t+85pcw27v",
+	"9b1rx9oZrqd73NTr0MgFsU2BW6GLLj9GgbV79IruyVqWRWMP6YwsKuP8GVFMe1hH1GpU3Tue7KNdrd69",
+	"5OESwihZ2iO+YHbSSgxLJALan6/RmriDDpLvsYN2svUFhAcbo5DRVuQ6UHF1UKFzeBHk+bNXV052pSLv",
+	"91vm/trIoirZKXlhtHfwN7sS145X0IX9mpnMfJczLyVZbfVkgfMuQ1OwlCuMBypmKiU0+c099ekytg9m",
+	"ViHg5LAiI5UA+/sgbJfKAowkbCeCbtKRItYBt0vy8Myadu2Ivcv1Pjsquja2BGygl+4l8QDbe8+0CSju",
+	"JiI9PHjfJ3a5RO6uCOPPjl4yCBXV82pFomSGpYwevx0F7dvboxvKvanJUSfZ0IJuLbHj5DDIdrkXWerM",
+	"s3e+d6xpJbfbWEj2JbCVesC6dIH/HeucSsYUCJSrPqf/k7MzIMicyIE2ciM73HEa02h4boOqlEfsGalN",
+	"wU/4YAXULrBcAojezVjTpabRqAwkUlwgdDyCQxWf/9Hf/Smrn0wE3I9ju04n8UPcelpjd9QJ+/CH/Qy3",
+	"Np6B8djfZhiyIKs16G56Nn4Mxn6CldkpvnJTgpK5ce4UDMjf0HK7pgtmbnz1MvCakt97vYs3iGrDFM9v",
+	"vsbKvTcOLHYTgeK69lpZAEETs2y2ZvaYsKCaPT2vVBm39Z1CDPWcc674v6J0bqm835fMXtBEG9t/d2je",
+	"aFbeMU1+f/OXv9z4UC1YhDXGYMOo4GJF6I7uv87IzZ+vTv6vs5Pvfr2BNtzIglsuIze/PXz06YYotmXU",
+	"6Boo6Nrl5oLcvHzx7MQ28etv559O/mwbgmcOnN9Ph3NIErJyHzEDpwM+I2wADbx2a7TxVl+9fTF//+ZP",
+	"z1/Pgqma/U8YETey819/O8uePvr0u9hCxXanQ02PV151At/hJt03QTHM13Qtk57lY3gMGrTSmLlP0hS4",
+	"ZtLT/rP/zgmq6soFQIHi0/mvBaHkTz+7skb2CjR8Sp7TfA0uTzjSQKVIkbOsBgJhIkHmShKxLS5kuRO+",
+	"olQut/s6w1V38AErKdglERK9yqzUDv7nDw2R8O8RTmDPBBaptUDN2kcofUWnBfMw5jr8Dn9srZhaNbRl",
+	"gtVVwe1sHFStsepySlYadNAXC4/PdV0PsJe//9CrmixamHas9tStCAk4khfnSR+b9ziOgCY4Inv9JQsb",
+	"1tVs3Ud1P2FkpcNuj6eXcwOEH4Yl5DKgzMDFhf4NVnArfbnccuY8Gw4FWJ9EZ/dCtQdZQlsZDae2ysrC",
+	"4Hzl1r7xACD3K3HvbkJwuayEcRiFU/JGMIfuxZ64uqrNywk1hCLFxpS+303y6BzMJftoFIXZj7oftIEg",
+	"oz5kW1xyUUDZCCp8zD3IO/r+9TXRdN8+Rk0502OLUxZyXNZ9QzE5HihYC37QlihNIn0U5jBT4dHTRw/P",
+	"z3s09ii16dvu8co3CJ1tpT/PsEcxBslmdubnvIj5hO1dbWLD86EE56a9/gW74cLPUySGqujGE21Eyp1U",
+	"+doVfGtJL6TCSAFRX7tL//j2gyZGroA5vgl7Lapi1ZRA9Ky59SeeP/zu/PHZ+UReRfDocJMsMIgOebc9",
+	"f6WJvdlDm9FLsVUyZ1pfWK24pZCMpPlK0BK/SVgjpCztRk2ksocjVvhnWAK1Pgn/IJU5emGwj1upB7jz",
+	"xnbiM4k0nYpI82l20dKMFnMJRncUvyqlgeAJ0Xtt2MZjxk/sI5fkTpbVhjmU+Wa71D4YGJ8QBIwOIrs9",
+	"F+fRFfQV075oXwQlsaZbKB1ew12dGBEmCn1JaLmjex36oX3ZASz07k/9FKFxNUofs+CMlLVZbdtDzwGk",
+	"ypy10PLwllk2g2YTgFm5na8AljrsTA+/I0xgYaJwgBhQFbCimvO17fctL0tW9PneR1SKh75i6zH81q1u",
+	"dRD7BbBCzEhwysibHdjQhTWp6KYB4ly/+PHF6/euPmQPuwlIYqpapg7LZaLxQg1WDAKhaTKendI6drtP",
+	"Uhdr/nd2PI3Swd45ZpXHq23+spab1rxgxohOT4xtp56WYBrQfPRlHXJZWpVNVkpW2zjWGfXGsfp2kk5N",
+	"TcOA5gvAXRjP4KaH7FGvqWLF2D4B3D6N4QLYb4Aqg+NCgZV9sA5vqmxOYjMYJyZjObrcUekeg2XY4A+8",
+	"ZG/dbB2xzg4SP2VZmTih5uRjfc+J8SdGS+zAWALCuoyTNiRfM19+CMqWwtKzRiowc3lMgwv32r1JyzB9",
+	"K8lfCPlFkWLL8NQauoxwyxBcCWUUNlKxizohDFTiBe59NxnmkDW7pY9Ns49WXus9LsI7XA9S3/JwQxm1",
+	"xkZ4G95a6YuaOPAVemLVomgWOiQpYLq3VxCItBQEjcACiPyHUxVdbSA3MP6Lg872iNwL7w/qSBywaadw",
+	"ezFh0OTO8SLWHNxceROgfc79B7O3HZQOqAUodrxAJ4Ur4oW34sqa5ng4lLo4z32sJo40MpcRgTH5NiNV",
+	"sbW7pc7NdgRjlCs94JscZ8XD81PSJzu8mLGMqBT9T9SYAFa4umZ3qCicVTFkCETC185g2wGO13kIrOYD",
+	"H/WUue1WDEGyNFwvzdqzq6TpUjCqPWvxfoJH6Bj+cnQjvrNy9dIhArvI0wllWdjHEUVZIF0Mbu3pz1tv",
+	"L0RO08VEKvr04uyhE+mobSApwcjAbm0PvZ1kSCgjVqdrjyNzzfyC9p/VNx6Tw3RTOdfrUEKQD7OW2wd0",
+	"yyOE1cMhmXjo2NpMp6+A2Rgxrpd2vyypXntCKjA1nDPuATkhc9JmcV8yah78YQyFylg68cb2/pzwRST6",
+	"BCkfxNAVHExDAJYLA9SZCYf87vFP+tyQSBALmRL7uHemd90EvEapvxE8777Jvs8YAy7+V4jlXyGWf4VY",
+	"/hVi+S8WYvG7d2/6p73pHVv+Kybzr5jMv2Iy/4rJ/Csm86+YzL9iMv91YzLD5WH+wXGanxsc/2gHdBrC",
+	"+Fe5SMUpgJmhKU7SUu5IreScvRc1+hQjKS45NPfqtHAn794j6tjU6i8HZXQxAd+nyOk9a7su46dgHZ+d",
+	"o6jyK6WYiJewB6F3JK5IcgZkwLC38oSxgaZ7T1BsoeROM+Wy2Xq4zo4pKL1UchNXLJ5gpyZaoyZeFmwk",
+	"pd4xGToxuq4W+Var0dYIuE+rx7eZuB4JOaoGdh6tz/5mCcf5yqyZMDwHhDXdbp1V4KvUgsXVFD0CbliK",
+	"MQOMoRE0qciS5rYFkKyl/WAXjsTLc7w894PVTQV5GHV8htUYWze7uld9fk6/U39OzRJoI+hGz8TcT0hB",
+	"jyOF6wkZGMPFSvuiie3epArRBcl/0bp7SBVYcz3jzvn/s/fvy23kWJ44/ioI7kS4e35JiZLtusixEaOW",
+	"VVWe8kVtyeXdX7vGBJkgiVESYCeQojkeR+zT7IPtk3wD5xwgM8lMMnlJya7u/qNLlsgEEjg4ONfPBxBM",
+	"DZdxWW8UAYlrA/hsymWCQLZCNci76tvqt5Vj9UK9EnaiY1NNGnMrqu0DVIT+E2yu01sG2kyGZMFmgtDK",
+	"lbyTMfXtN9tzeIcr+t7GrS+Q7uZj1a9NeG7zZPCaxEtR14+1MBFiOUgTSCYahenKvXDlKb9RXoQr8l3x",
+	"VKqarCNYyJRznApnSaMHjd+plM9hwmXNzQJ/8kCnhnE2E6nR6pHBceqeJ2sRdozJRLo2wFl3tWbWahXC",
+	"qxW2dyxTAuOpvyFDQNfLjGcouS1TcBfMqKGebcdyHnWs4Fsou5/dSt4IPm1mP4dFDAtdePkwX7+rfjKV",
+	"YgZAmel5HG+btksXHwkfaAljnRMG5hw4zZyjgSYAenPU60/W7gEibEk2lurjtjm07T7/pX7lEEd364ao",
+	"WA+zaaVd+sIa9r/PX71k/iOIktUnf8ZZJcmiT31wdiKmlSLro98VgWGuFhj15aHVB7B0kfanGkAHTnoJ",
+	"+MfDIUUdZ9YnpjLWVMM9vMTyR+SjgXR4ix4x2PwaLUh/9ERDGM/Sy1hxO5TUVJDCroQ/c+laQ1ob6kyQ",
+	"GBx89DpY5B3ilQVsmQ2QMdy3EBKbj9XOqN16qYoYWUvmNVpJ9HccdKjLvlbzcXYpuTHsVszsHhU3vqMf",
+	"TkI5c5S7uYW8tV/9vDgnL8uB05mLb1Q8TkEz/L5B6RzEyC4qsT0sbYozLANSCa6yWRM46wv6KNCRxqKm",
+	"AnBbwHnxSdqPS88r4tGp7WGurgKEEfBxptJaoaICxBTLlDutyV0NjhzRntajvJYVbAfDS15WOlGHz5zd",
+	"whO4593EamHTmlJa16Ojub9ZHnPL11hlODM258oa5LpYgn1m16RrnA36NzwXvzeGXX6FM8im1cVlIt7S",
+	"MNsJ3eyaAFeVWH2LKsAyW3P5EqK6mWEZoAF4oSVwareWECAEaEKQ+hyVfR58Dz52zwg1F1YsVVBsOnJX",
+	"vLrWGK7mStrlK4jdF+casREA8VUbDTmY/6a5EPJQDjlZlQpCRPdtzn8zQH43gRyK3woqCFkb/hTGXmfT",
+	"KSet6flu6+P9OqVzEvkrz/jAcOWNn6lYK0Fvu+J+4ukC/drNZsA/AXJSQltauzSZyXjycQ+gIUQ3Rwrf",
+	"IDKRB1DEFfHnswDMj3qp7g45B1qNbStmQCHWVXDlWP3NT/tvgA3KBlg5gVmpEdXFDRMgrQmI/Usoyae9",
+	"TSi8Ybp1i3AxEQhQ1iRu+X6ycMcfXARIMGB4Ciz7at7sOqQtgfXn82W1nmortjPP1t0ndVG3bSRxHWRs",
+	"RTJC325CvyoYINXXHLEEkhCI0QgLRkbehYIU5ZynkOhHSNJQfYu0gkfsJ9yYqeDeJzF6KjDnQ7n/RIxK",
+	"fEROCSCwDKqDnKik6soPSn01U85mlILG+T7Ce+eIwcslUpgiZQ19AtPWc15gauITwStgmmlOVSkw7LAZ",
+	"8DhZQAmOe5xNpXvWmDtlSOVGsIr4nOqQgE98NNNu3pgqz6dvuIoH+lMfPC2nQEMFUShdMMxmqYpYH+ou",
+	"kEdqzqWFwihpsR4D6kjy9gy/XbMsAasMR/EsJAVSddSZbi+r6dT1jokWj/GPGRSra6X8bQ29TrDlIPSb",
+	"yzVIvdUI7xmum7zOE8pbyX3zq9BMUK/D1RxWT6gYhd2tI7HRZ0oRslIgqy8/P6o6JOZWEvwdoQLXTuPd",
+	"tiC+b7A00EeeI8gIRcR7DPHzqgrBWKwkbXoNatPheU2Y3m/Fgq7OvfJE1WEunfKxuEiIdH45zDXywE/b",
+	"NDqk+k4600ekjctZi9+JwrhVgn6Due3yRNcQsAOfXU0hCzFXSkuWbrFqBdmeq6PfwGV5MLr3NVUJRv6X",
+	"aOjmVef8K/qKaha1Ot6wKgGF8N9WsQi3b1XWBLdDd0lWWC18TDcpfMaT2SKxruBpCea4sBDrO5I2IU/x",
+	"rX2QOt8gxAFjGYM+RVa5Z5hFkoZxxSCYxRJpasoR4PEfU8FNTaB564oOd4HYqno7WG7y/nLS26olrowb",
+	"+ecWdrRUFuJX1i9ZjRS+oncJ1wayvjgLz3epVGr7Gy7VtgB1vwKQXN49ZQARssTCYXUCsIGVQHFoKBZn",
+	"q/RHt+Ax8jTOIGz0sfjL31dBBT913be7dzyFhgT3mNf6On/KFTyl8Kvf8zBTEcBwM7dSJe7h443WB/iA",
+	"9K6Vuyb4dPsMyTjlym6TQePKVnsjkADdLkhUe3WVCjhWz8glVIngkGw+0VBzCqeG6kP85cymmbGe37tU",
+	"NFJ9zu9EGsthXTDfJ3mdH2H4gv31/BGEF9xXmFYlESYnxmMGgrYskKIU8qNW8CmlfGEzmFbNqwP9soeN",
+	"rJOMQ4SxqzOnB+s9dY9vv7GxTYFvkhJdzea0LuqhksoZWL4AEr0Kw/jA/cVJ49d9JPZ4iS81wnbwPkZL",
+	"KnjzIWrQwQgPqz4n01lCFXl1TE4fa1XrpgthI3PTTsxyFc6J1Km0i5pO7B2Qxv13amhjm9CNbW5ndA5y",
+	"1d5Xa+dy9rLAUQmPKU15I1y53/XDKHKSoN1zkf4RuyjsFSFtoje31fOtkyYWJTh0gvhu+DXdNi3w3jXi",
+	"EFwjuhW7a+xPOY94eQMLgeea+JYVBmrrlUihjCxip70nP7DBwgpo6Z1Wl+6tMwgzaRs05eLHotw6qieY",
+	"QiqOWSWwBFGom3VkGZQBgERWxE56veKLNTyF+SJXGQaU+doySZZmauhvqJW5pwJ5Q6Y6FUtvoFPoRRMp",
+	"o1UzDaxQP8coX7LiFOrW/Tp/tXUSBLsZGjp8mPQZ/qbIXsSTxIP6OJ2EwhfabdeF0ivS9Dy9rVq9nwqr",
+	"5d1S9xzPPx9hFgLIRt0zalsbyL1sKll2kgpRKVuba6rW1Vhj2hjz7D7trdNC41IqOBUTYrJKs1hX1202",
+	"6W+E5srbcua0PvFEkeXqKjBRiSVwniR+yQJKQCmhNG0QQ8FnF8LeeYzbv2WQkErh1rfiQB01u/SttNl1",
+	"staWEyP5qVpvD/Vsc1DMrdo1fLKai97HpmEY/9BSkLd2Mw7YvHIOLgwOSm0TjTpK/E5K9TGubB18yZ1O",
+	"8awJ2M5yp2+pnYXonXKCs++e9jYhH9RVeIvQOOx2v2r2DbIlu3bHbC0L7TTURDXNkWWJqfALm56u2nNi",
+	"vXZYqnqa6LmCLsSjZs1edB7wcbXvcRBHAYbYw0vId3M1T+wumH5w4cmlL2hvd51D09eUL4qpT/c9p6Oz",
+	"pJrf6B1mI5+XaI2XG1DNLKszkljMLR9wI6BVAcnjIdnBF6ZQTQD8JVjVbSc8Jxg9Yq8pOkENpRSdkJaO",
+	"OADaTKVisRjKuA7/YpMfPtKZ2k5/E1NPZdGZe228fwPRHDeWjTVP8rAM0qdCF0cSN6Sc2/vQzCbcrNNl",
+	"wDplQnEf1Os9gu4qYDEHjIC8nA9eAVuCC33AlWZNPeV01Jll6bgyWXZe3ts4sKqPdd1G51mlykY4J0Qk",
+	"rdVF63r+cbudLW9qWdgb7qobtLIt5QYkJzfB60dZfZG655Ue5DfwaPdKxFwx+HrEtUaHptb5JUJ3EMvC",
+	"McyFokoRruikQ2jnVUW3u6Z+51y+86nOKDi+ZBDNsnoYk/Mk0eDvsSGQOTn9YygEbRpa/OPyAA2+gSgg",
+	"HwcLK7b8pk35aCSH8NWK17kWBEeViqGQdyJmg0WBNdfONZvoLEVXs+HrYU/CymRXmqOpdwHqDKeCmywV",
+	"MROQAjDyE47baMjl+HJheauXrrwF1TNeXrpaOfoLT7iqIrDiuYCtFeyiMEKhh7E1EMuQBZmlbm8a7gXl",
+	"bJdr95AZbaRThJPxNZqogU02nYqYZTM2WNBVw62vu7+EOwbg9gY6XjwyUQC98V2cBdJxK/h0j/4YTAP7",
+	"dazdgQudpiJQA2/h+uS30XKEdRubm55SO72rdD3Jf7VXNss+uhNQfcwLnL3wv8owbC4FiHswXJQhTi/f",
+	"vV32iaq7/g43ETqMYzk43DP9MR0jTtGez1vWJX7lane3LqyKmZnm8aviHm0++rUoHmttARxpy3u3qOOq",
+	"mpJ1o2GX1jWvK406kBDacFm/1fMDKlhQF6YOR27uGxiHQa9A5dSgOfd0XHLHKtKSISvU1GXY6CFtVcyM",
+	"ozZ4keUWMu7NH7hZ8c7uhCWVurosVtX13+GFUVfQWeuRrKtNo6x0RfeLReKJZitEbXhb+Zz+O5VJ2Sqz",
+	"m4qsy+JQkp56m1wR8pF737CQoWAb3za/O0uTK71d9ZGrQrTgQyvvarAj10HM7laeamYJX9Rn9r1grj/4",
+	"Iv3Vfc5HgY0cq49SHSYQnOpkY4DvrSYSgRXkhp0ahUurQjMIUkTb4wfbGDEOq1PR1IAOADQ1QB/3OOXT",
+	"MwYxOBMxpQvF6kozk8eH88p7ksdVaOpC7MqI9CCuoalumT9QqZZ7/PaZ//y0hHJm7Atbe3iW6qG6gONT",
+	"wMspYdE/aXBwloPJex+kYlB8GYIBV5OYYJSYQ0QztC95DuWVSPxyOP20CQt28+O3bK7rmkpg95YHr5Ly",
+	"Qf3N8tugSgoeVjX137AIbT8KC57ZSU35et58UE00IwMY6SxLkgB9FwB+sB+L28xETI4YV4uj+qaEj0bY",
+	"us5XGAe6JUyINhZtsxpLpxpFpOrEOXcYoTNCe6a/jIMgQ9tGIg2W+RWq/hpXQ9B+IWVRdUP5UG8uF6LH",
+	"vKFPgwRNeXprKhutnScvPtk94pEl0g9E7a9uh7jTMgdWWKEgy3sZQ0i7eZcxPXpDIDn0k8HjA4VXw5yT",
+	"X/6SRPpeOzomUafmXqVN2SkXu8MBgBSFMHYlw/ldWau6f4YulM5//K3X/ZF3R79//u7Jl3+pWuc2RfAZ",
+	"YMLQTQGd//h11qcvL6MXnvYq7q5lDLuqTVuzQTV8YdxaPpzUCO97D8TtlJmAg+DW338HsYA8UoXvxWku",
+	"2ztBxW4CF5R4EMIcF8IeMYKSzdtm6dKO+aLBGSFkmjV4q7TGv4oKHKtZNkjk8GNlaPLy4vn1OdOKXXVP",
+	"n34H0cery1cN6MHyZ66ZTk272faHbkkZArJuHdLbdrasv8kru9YW9UiLC52FunStxNJsShm4UWZ4sr7t",
+	"nwNupGiWpadWrJKqdHNdsxFvcuWy2gsLoS5SBGA9AMkClWfNhJ4lgpkJIMHdKj3Ps9QlBwS+U6xu8nqp",
+	"yhOpBW+GRs7NzgN+rOqF34vBROvb7bzpnUCJ6Ts1FeGb4kfiTmzTKfJaWzkUl3eiul9kUpnDCGnsRPDY",
+	"RCFPAHYjtxOPYk3QBYiHc9TZ0Wmhlfd+y7rO4dpAky10HzRqKSZfHN4/LGrBNy/s0kYHvfgChRDcf5Jj",
+	"nfDhLXY+WpFOccBlUMb8Tehhh3C3vUi353HTCPs53SU1nmaCZSoRxrCxvBOqURlKRRgenAJpiq08K1y6",
+	"0aFPV06tdNrbQOCzw8EoyP+aF6ZPNXlZPLcVuWZo5goF1+y8GBZAo0qnIkYIbI0Qqu4qm/JYrNqDTWIE",
+	"xeNbda/jFYcl1kNo+sbJEaDS5/yK/xKxz7QE7sfC9sM/7+gH9HHdT4OF+/8sTdx/Eqlu3X/RaXE/KR0L",
+	"99//1AP4NFAjfYEb7rPT8F+aGMA1WMJr1rXyqetynaurWo0TQgK+5jBvjqwsl6AnRiBBDdQEYAUTQFrj",
+	"63CD1m31Ud5AwVctoTdEPONGuhWL3MFyIhghEF1d7WLUmedXfSP1uRzwCWEe/6Dfq3CfjBhmqbSLa/c4",
+	"XEOTkxtI9xpDrW9l6Aw56xDM60f/uVxtzKSz0IvVmjBLWC7BU6glpc9OrJ11vnyBzqGRrundxE1yMvfu",
+	"hSf2C1x+QN4da6gOY3aS6mw8QeVyfvXiiL0GajyeCuC7QySMiMkYf/fu3Yvnd99HHxQW3Lhfvf3pgj1+",
+	"/PhH5yS8u7k4YpdpqtP8bz8+efo9I+/IBDB9JJ3sD3Us+mhSAhgX0nuJBHw4FMqjD+qDgoCQE1ioOMOy",
+	"SKlY/1OXD4fCmD70qTqLZYj0Z89AZ81D/ybUtAlFtCggygMdL44+qD46Lf0zqqXIgVKdDDKpjljfiGTU",
+	"P3NjYJUoMg6JmEkVhUZQMTUiuRMG2JSB3iViE55O4bob8aE1bjQo1eufecRu1vcqHUpTz9hbwWP3hJ+y",
+	"JEHc8dC+GhV/z1Xp9mP9XEvSoz6oqmflH3sUrhP3mdqHgebpn4WHEIUedDd8UMVPIsgFrhMCqkD80W0Y",
+	"NKBA0BH6MowQK1E9eL6E2lakZ8TtWBojFXeCJ4XpNHwnkjHYPpJBOGxUVePuWMBdPvqgzlVB0pDc4VPX",
+	"WDHrZrN+oVkFQYnOPJMqHOqIwGmhhjjICPY+YcWuUGwqVQZdaWMdMWk/KG5uDXn+s1TrETXl/OlJ7zHr",
+	"u5E/ZrOPGKvpR8jSCb9+N+v/GY7He4L6xcIfdwwg6CYEAY8Y9qT35Iid0zvDS8GVNNQzwagqOpyeOdEK",
+	"cfbz5Y03AfqfurBA/XzAIVe+aYeK14ADKmawouhMYEu1Yv3LGz7uuylcvYNnPr98eXlzSev7YtQFRt7+",
+	"Cq/Gk5PTD6pP19PHqeAKQpZ9vJKczwlnFgqj3RUx4saKND/98OzXWgkc4Iz9az/ncUN9Tmw+qWA8ATwv",
+	"lAGsqYX2d+Bl6/+v7mvU4N3fpJh3z80Ze33+6rLv1tl4dD1uae+Fk/eVQnO3TDJgrfAslvbogwL0xKFQ",
+	"WHQsY6GsHEmROitixocT0T096uUXSeF3xZ69zl/Py73tECD3JEkGGSDJcSdw7nHKp3hzI85lx73hmxlc",
+	"BXn3cOes0zui0fRMKD6TnbPO46MTmJTbZbj/jvlMHt+dHKNG7nrYcfencdU1f479Zey0B0R34cy9iDtn",
+	"HechncOD3vrnAOzoTCuD1+1pr7dESspns0QO4RnH/0lhabzuNxkDpZHAOYMrdskQ/xWLRgIqUtUTwxSP",
+	"rygg+KW0R3Bw/CaYW5+mU3HAoouw5ljMhbGoCBBNB+BheIbMXP7ec9aDk1MYpWYDjj/L+AsufyLqrHBS",
+	"HWMA83XyKoeCsAzdXTsPlEpigYAPA6dj5gFUcpG/zREDAItiNwKC8EVB81I9YnnLLxJtRGknQLo8KnPn",
+	"7G/VS55/5PiFe9KX31ck5cnqSz/XShxgP2HSwCOEuTbYTdyabXctEem60wJ/JmOj2IoKPEYlYwBML4zp",
+	"azDe0TICPQ2KjrpX3c9075Ax4o/k09ojiZNc2ZcleEg1TLJY0PggRQAX6SNLbn63Yoar9bjHYs+q7L78",
+	"90xAdy8pO/giNOD5gxx2jGIPK/3Cv7epKdwCtKohaKNDgNtdydiQ5C6ViGFwBQGrV9QDbk9Z1JzxWiFp",
+	"oBaO+fBW6XkiYkrCVEYMf8plyR3gkTO98PHOTJ4vJYCfFUh63eEH8kKw6WLIeOQsp4DUyTMjAF3FmyXo",
+	"S5Zl7zyfJqzPwTTDgSWjNam49uhkBZFItL41nkRTMU4Ls7swGJkI5Snwqu+K19qZJrhAJu8ycycawh2Q",
+	"xVrdv0sVw/pc0wj/aNt3SU44rTD4DFvtWNQhnJCqUAk+U+aYRBIQcDFeG2KHJhugFwmNhdpfJTSNoKYR",
+	"JAkAbg0lJa0GoFjyjOGyifEylyrob3ZeepIb0EpQFKCvwGvBJKizbWOmR6tiQuKx9xGHu/gvGrmjN4hH",
+	"qMTPGxEQZooPJ1LBsg4EQDlrYn6gGtbOae9xr9s76fZOb06envV6Z73e/x+bjhsLHL3wVUail0eifH3V",
+	"tynvvwoxo60u64ogbgM+vCWfFzy67RWXc55qzSXEMEP/K6J2Jsq5IggY/MbKKRhvmQLnEXIScCsRxUtU",
+	"ssN96qJvdGr7aBiDETWXRhyxczCi0OtOkmfevnL/zq3kWMYfVCFWFLAu3PhgK1tdgiyLyj6d+3wR4Awe",
+	"SrYBepIVRhus1Aab7Rz81kd4UUOkqY8M7md95GpmlpvbOisNkeSKor+h4vFLVIXcAU4xlvoPxJgY7WrG",
+	"wxDqHgNeEXK6t18KO1A3bOA03mrYqicRg0ZjZeG20HNp1D3TSLxa80c2QxyvfpqvXd/+aatXFHStPWMc",
+	"Ql8IxA5pg1RnKq5bbHfKqg3/ThdJZn03hPtHl1fR5bjpbLw2LjBT2uizL+VU2pYtEbfXLQchNCATO8kv",
+	"ualOTzRRu8fik2+3qtS+F9e/gQpxp+nfr9+89pE2DtmHslaNmLGpQO/gQiRJIC4zMwg4ToTwjIOW3wq6",
+	"M5wsZglnY4F3inNcUj2bAIvNKNWYEF4yQmHSNdqwSgJJ4KtlcGjuCjKI/3IbndSI4T/V7T/V7eHV7XaK",
+	"6FNXxavKqIIrQHyyx06k135uRTkhnhjYchPBPT/wBc6l+1yaegaqc8z/+UpU95Sj0mqsDL6/GgTnyY0K",
+	"pXajJSO0uTK8E6kcLerDJ+95coslAPOJToSzSiFvqGLmZstTAZchhD/gdCgdC8NSQRC8BDPnfLMzLJHw",
+	"3eDznKmOcSXmoEiGmTtnowgwBHyCJKR8AiqGzwsDMbQ0DFAl0NXru937mEh128e/pFDG4BFoANpkVb3+",
+	"Bsvg1Wu71yOMRd+vksT3fnXgrQ5wZV6l+o5CmUozoWy6gOdTZipC79AtP0ZO4g2ihPFf9yu45PKqDi9a",
+	"zj/KZpuzJye9XsR4YnQx2vrIU8riUx4R1xPrezR62Ncy85wC2KAUC30YtywV4yzhKWJrVIeD/0KTbHG7",
+	"cYhWzSF/FQL8EK176Dvxx4UC2DV5mSG3PNHj6iB/VKMXXli6dn0ohUAvMICaSGOh1sWwCfILIhEce1vM",
+	"j/aV/ohT/mh5Oha2v+N2Al8oLvbqdp5WTl4aFmfi6AA78MoZdpj2+uS3gCk9b7rChXNDn0O2g+rQAB9O",
+	"/AkOKlfm0S1Ui4Gj2f1pqJWhRqMcagtxuMQnuYykx2Mi7Fs9MAVWVilaPTcrfLJtnZ4b7MNwg7Gw+Ge4",
+	"qlQhAAuyz14ef3bWwZf6K/bcrZNA7q8Cu7bEchWbcmXI0IWAi78MgegLznr/6s31DTsO34VSBU/xiKFR",
+	"3GiqEYBQprgT6QdFV8AZG040JAMVRH7KBo0Sc6j8Y9eeKXkgjIyhDhuS8UVKaxgqjOQOcSJGlnEK9/C0",
+	"MtRzHscl0t/t46cISr1PBJWMWbdJ41SYrqUs7jKVeyfRQ540D5YWyOzvOU76nCQCvQGz1tjwtYMHSALG",
+	"McbZnZaiq2jlkO1yokRKMVnRxQ46QhOvy/e8sAZqMKVhY3eUnDyPtY6fhWI4m2bGitgJMsQhrZ6RS1cW",
+	"z+cwwkU+gfMw/j3m63/S7pJEti9lRap4wgqLwnhhUg0v98pLpljnAfUSVuNKPaM+i7Fgx/ALJj7NEu7O",
+	"/gSbhcrL9rOwzdast91JLbx056zTdf/7y+XPL16zi8u3Ny9+enFxfnMJv/1//+f/lpskzpxB8F335KR7",
+	"enrT+94nPsq9Lx0e807UGUk1FuksBYamzo+DkyE+Tmn7ERKXmEaBp538WHoapas6Z52L1//T1yWFPQv7",
+	"xB6PTvnJSXNVUrmabV6Oe8pZyP/V2ZDIzgIoYpDUmDi3YCASPV+uC/HuSzZLNI9FXJoRFF1WVOXAptaI",
+	"4LYXzBtAL1qNWZz8U3YPKruveCwOaZYfRFW6X2koL+hworSsvpnWFUElvvYYCtAgdhqsOcjmeWr1avv7",
+	"ojjKviqUmoj+9vnQEuZOMCznvx79nR/RiEc6hXWVxmQgexev/+cl/oldnOeBxL/zFRk9/b7bO+32Tm5g",
+	"MjQf9xGsyyvMeekzRqSSJ52zzpPRKe98+X0XQW3V+SjuZ14fI5UzPg3Y78LsZyaZgu+xzkiCPWMjniSY",
+	"2rY6OALFQ4MqGOrbnRQjTbIuH7JwsBoYUftZ+fdkdOGsGS+uxBbBk7rCF7JLjeCJiAv1/dAgdMReoBQI",
+	"kgMfYs3jLKvLe5XZg63tjh4URHeb3GrQuF/82NXbF7+d31yyXy//d/jYLgf2oMUoxTf7x1CSO6x4a+rx",
+	"HRh6TsdQb8ZuZ7CgGQu1J7W39BuFDs4W1TMRG8nEilTEz1gqKJauhMHOHGjYyOvLK2/254WJNUrulnH8",
+	"1mTDqr+eAwKu/epS6PETH6L6r0t5UgP7Fs/0eVWIMoFBxJnlY8+/DycKF60yiQlsynUpViAC2zgDd/1h",
+	"yy2kn3zh4VGg2h/LO7jvQn6C4oKZwf3m8QJ3GzP/EL22DKBoMMgdi3HqHJY+JMr1aJRIJfq174QQ68V3",
+	"atTvnYvQTyCMVXiAdaXuRaGtmxd9Zrti9vuppyno5rymgWSxS/8tfaZbiZrwLZfdLOHkt6WSn5eL95bK",
+	"+wsauahpt4kIAJn3QMDpQTAYE7FU66mzlSDgLXy7HthFhOhiCXSXwtx46WGFCDhred4JsuWYyc6rH2vi",
+	"Bs9LGKrr6g9DMt5ZdV5h0K8KzS4jnbLTJzkqPQg6Fhvkkv4iFtOZtkINF91fAby8voBkPcT41pbctrJG",
+	"+GSN7K2TFsavkvOL0AJfqOJ4qYdr2D4KHbptV23g7EotUI1OzXJLc51ZczxLxSiR44mtTzcFYaUEko/9",
+	"SzUGzLszao+JMAkEBV2IHipMhGD/lo8fGTqgvh3TfUWnkYcsk+7DmDoh2KvogwqVybSX7tMjkQoFTBHu",
+	"nEd+LJYSU7GKWSzN7RG78JP0bcEhdoImGty/CNVUlWG68itTOtZfzwE53GUQ3vReiksunBRRxjTsUFHr",
+	"YfnjVAjq3sDL17cVN7801tSbFE/ApobRoF/tEXvvESRDnwRZBtSGwtVQJCiDmXJn4xl2LM15GqPNAlaR",
+	"KcCL1IU91l0mO/YPnd6TSn2nYpGyOaID7SstsKTo1LmlO4QqrMliecteRMxTCEdFTeYpaoIekSmbCJ7Y",
+	"CbW6W4P8ZFVprRa2s3dP23kQS9C5ybtvHDDSrTvAx9B4Rend+hylswKpq1BnysZ6rpbrs8MlkWaJ8DUV",
+	"RWTCqtZ9GvsrbPSjqbXf5l+xtKs8wjUFZQeSgSGfmSxZUwsFAYngJniwCH/aI5ZvTQDTCRaIP+mEBURO",
+	"BFTRAeKEe1mwdRI9du4D3VrIoSKVErEfmU35LRbBajUUASN4NRNOr/P1SZWfWbsCxVXkiwEB8NY3j0nL",
+	"DJfOk0ugN9xfDXELEuVslXrL+IJjBweZxr69wEkCJKfJnAVDMxbDhIqfI9Ap2MoMyCzOscQ7JJiqHrUF",
+	"BGzCja+HLFBfUinWEQPQPE6hpYIhRYEncoMrvFb3hwe6mAqhcn0bAkLGihklGYG+xddSBUDVQI3fgcIS",
+	"XN8U6JBEzIgj/YwpndeymomefXxy6t6+MJDniOsd/YDDOtEYbJP1K1jt4Be1V7HLsaM4lM0tqVXA3/WY",
+	"JXnzJZTCBrQfaE8+rOuIJyTRSnShb6lW7/7kOd/yEkOBUVuq9dJZOhQlKBg4MlNuh5OCsgWYpVTPdEDm",
+	"RS8Cz4HHGQpqHVpWqjWrm/Q1zPkrVK755FrVr5zB3q1IE7pfA4Er7BUw/DKWoxHi8x1Yzerp+iRLAarF",
+	"w6qgZOOveZklwByxGwBes5zSKZ70G66JKNQvu18NdRojXh50MtRUUvgJfs22O03y3hCdnNpZRejBY6yT",
+	"eE9Dry7iWyCVYP1/U3wq+sx9DdvuCdopYpwkxgp1hvoQmic92JPH5qNI9BKwHop+3z+272GhoJEUhMtn",
+	"mlYZOxBVClv9dA4y9LjHvJT7xHwBHa+2Eg2/sqPYRdsVqe2Ywx/ANzr/lgjFKcifwnFDamg0c4wcqy5W",
+	"ODTUgvjmDx0x9htQcZ6uARL2ECEOHANwLvfwkYdBVtZVntXq3uPP9NPG4h+s2IGjE2u4qcl2JVwtRJI2",
+	"1DLilHBtac++4l3NDITQmDLPDc64neQJk3yhyhJVkzipwJt+oHqiMO+d5GKtFLibfU2JA5QlOCcGDAAT",
+	"EWztYIE/PGOcQX8HmG0JhywBfSYR/I683ayiTf25HI3WVjPsLgpYj1ZO1lSlip06bioM3z3Ztyt5V03k",
+	"Fqrda93OdQltJdZQmQAF/VKB+Lmbtbz1hzcGc9z6SmG8FumdSLuAv4UfLSH49t31k0rnNbDnhQsdIGT7",
+	"jLNrK2bsT1hpkWaq/+eI9aHAgnH2Uo9fAmRDH+BCAWqZsyv6Ofqg+hgF6gO2g4FKFGpx+gX+gLaBjKHJ",
+	"qjCpfHxnV+Bw0rD+h6zXezyE14AfRRd/4z6Bv+g/I6AeqLOU6oPqv+TGdgGov/vieZ+6ZVLBp4hyDfgG",
+	"EwkB6QIt9pjPGNLtAEfxEXufw0UXHlHo0SRkHgFLDYHxqjTZNXxv7yhCo7oIbiy8dzObGvr6YW27+HI7",
+	"NPjTF/c/YS/lnQgIuXoEBmKb8XDxyQqkZajpIXSzgE564+35RN6KZ0sRXBIHrsS8CmLEjfGPntn4WS5l",
+	"pcCxxJIRhNwac2gIOHToZQTdXevz9qmeU3lMcH+ZU1SAg+8TVr6SmMuYGZ1XyEArP9Vvg/MjhjKG5rdV",
+	"WcBWs3/Kwp1g2QxNeWOz4W0J9T1gn0GHq/Thh4aR67X1qSgSYyIeqc1vujM9hhQngmyEqtBHJt93pxKH",
+	"FrE4BtpONiQ0f96tevwgsWMxGgni3+mMPXJ24bU+4orkf6N/65nYwhldetc2kaqcV+UmtxRV2DmGUtVO",
+	"8BqOO8D001AcxyvJwzP840gniZ6b5b9XthMcTiZ2jEXQ7iKUjGm+wT+32AnwhxLR0CRXYqFwMw5ao4Wb",
+	"bqKTeBOmu54rEcJx7gvuKPmkGsYmVmX2rUgEN+If/drygL2wbEv5gJ1rbGo7magIWM+VCaPmWNkc7Sdn",
+	"OUG/WM5fgRuchu1kKe6eqTRIftHJgUzTwxf8ubk9AAruPUgSQOGWjGHg5RgmgqtuNoPjCL8BY5QnbLAg",
+	"6NgW1Eaix9vEEc68Z07EDYUa+RAXsCl4z+EzL/X4Bn9FfTuUzCww57ir2PPYCBX3jz6oALbyyLBEjxna",
+	"57AuwSYPZNXAKcOcAHCpREpWpM8FA9ZVVFOPEirWfKvJBzUGprvASTBYkMOnbKoTNku4EqUgBq5IKQTB",
+	"liMQS2EHDAJKtSZc8NLtTFuBgpd6fA2b0PDDbzNVEUH8WTPPiITr6QFp3GbVhRLRWNqz5+UXPWdTrhY0",
+	"rm+wBVcceW0wmQ7vWDcTy5cAFsM8nkIjAP8kp9m0c3bS63lCPvrFKrd6wzUHhMhmn30H+I8Nn4tNW3/8",
+	"CJEe06G9EylP8sOLCPViZlbr6aYiHQsIxnrEzMNGkZwGPY71XCWax2tbIKHiwsmlU5Jy6os62H9DqhYB",
+	"pvA3vieuoB6RfwseAX8tBiH7/6NfkTWgKX0DegSSJ0bjiSbzNNfSu5/nb/MEV76anApj+XRmqhUWpmN2",
+	"IL6B4w1wQzuca9iezgFxV8MtArUB4pMFENackXqoE51tbwdtPsRT4TyzekvoIkvv0F64uHrndMpUp4uI",
+	"KWHnOr0NDTVYtThaquXaEBt6RWO3dUbp+T+lerrFx2/0Fh9+L2M7adfF86vUbnoP6IfpTlku+oJeRw0I",
+	"Z61cJFN9t4Zy6UWxPIsgPaFki+xmKGUEOEMCGwQDOfA6utOFzeDv3r40UaizhkazlSJvBBxXYs4k1M7S",
+	"k+50kjkrHCmMnRku4zOix6BFM1bPMHDqP+zs6KGeSV+PCAXdvtiMxwvPQOa+43xrmLg04A9B+z86DYpI",
+	"bEdcAv+sDSZ1YS0KWKjuS0qz4mLkkPHS+tpIsVwQyRcBbx7fAOmqIo9W4F8LyfDHUmENz+oZf6XvxNfq",
+	"XLu5UfPlH6D/6cZtaemoFrB23Na34DfPuDGiEZXlKn1jfp9hgxT1T1SXVf7sQ54PkjvYG9FKfJrJVJil",
+	"r5XB0aR7197Jj/zH0eNh9yl/+n33e3F60v0xfjLs9gY/jB6PnsSAi+aJ9DEQ3Ik6QEcdCOmczWCA/Myy",
+	"84tXl9uUql9xY1otC4WNdBbOrVmtiDxs/aezp3zLrzRFfnT2wkLKwixXZGIoxf0SAtWJsIZhtJ1VBYWx",
+	"5vDnPTg576fwEmABOmcn3/2wWVYaJ0LcVM7N7eEqLgsTdnplD2ykBz5uUSdLEyKlN2fHx3MxOBry1C4B",
+	"Mh0fERz9MTz4fyg9Hn/cCp0K9gBBDdsFO+R4CuDcUkAT2O52u1IKdadwKJvcMcef3X/XVpy+J349ylSm",
+	"VLkQkgW6sskDiybbPsNOr94vuNx7aSdxyuelvWvDBICSoFoT4N3MmSGnPY9LebbEvrtaUl9tALzCCns+",
+	"2LnNsY7qR6ZUuAJ2bF1UZZaKkfzU2avy95BuYFiNVm/rK6z3mk/0NC8rhn2jjofD+38p9cM2QBkJICLo",
+	"zFFXF/ypkDV/xnTqKbYLEPQRvNBskQPOVyV9hxvheh76mm8mMP5Nqt2d+0bQOdit5AMBRdpv3ym9993U",
+	"pCciFYDbXyeqr6B/G2MIaaaKoLx8bNjQqULlQaXyzJwzKFbiEd71DjKukYW1QDBP7b3YA1vR3+tmK0X8",
+	"jEGEGY4CVOtiVH2o1SiRw8pzYNPF1+rFw+T+OG7820xVbmFbtaFppsx6TpjASb4aIcPGSJMlNuCarKFF",
+	"euuG+vrKZt5mqtVLFDl34fi3i2rhtvL4c5qpLxv4f40Vs3xbCckmbF6Oewe8z0xCdxbBX1UF8d9mqsV7",
+	"EZJlLe9/q2A2QKOcL7aYmTa3/hi58yQtQaUU/BZAizBbXIApijPcW1Nom6deLmdgeRXgrK1Z5jl6+JBK",
+	"QcZax/C+1HMN6Ut3T9EVJ22ORp4CiF4gaWbXGP/DXuwcvK0i6oLkgN++1F3kO9WW/J3DbpCJG3YkbBNR",
+	"KOagve2JJUja8Wf3ny/HZFrV2k3OFj6jPNRQB7QTzJYQ3CawMiZORBE/14P1zbk5YucsFe6VnN0EuRIC",
+	"alIFUIBMxVpVRATOYaxrK2Zty1eTD8I82rKd3MPPvZn7FVUY4pwOQxmFkgNkyLMUKgkpsYX09k7+R3rr",
+	"WuRGzkGN9Cd6vBEk3B3NKZr2UA5A7VaADbyU8wvESQj8U0OwJ2Yv9fjrEeiVaMxLZ1iqDJhdrUZWL6oT",
+	"rKVfHmEReUUlSC/KeYKlst896RTKXnrVZS9VQyQAsFw5xEmvVB73dHNpTZvXCRWetmrIvtTjvGKUg+0Q",
+	"HQC/Y5cjZCEduBbBj7P/1INHBqLz7qwrkQa+wH9/p6Rl/+vVS7xkUOwKfU14k5z0evBtUwKADYYKTwX7",
+	"G2Ytf4eqNW9V68ySV2QCTNeT3pNK29mdhps9cptt3TUtial71bcAwtUetxjsNy1/ENTDiyblq2uFEHun",
+	"OLvjSSaO2CVgnOR4QlCMARXbPn5DzDdL1SHjShulTO1AEvlVt6TgHFvVT68hjO+hwuiUIiG4uyfHQrkl",
+	"pMXmrTZV0+jHn/GHL8epuBM8qbd4f4IGFs2mmUHqOghna0a4W8XqInS1qOVWW2q5NXxOpi3wqZ6j3Hlb",
+	"B8GOmBE2MLQSH1BFsM/NFLerRaWEA9SRLh3Qz4LXETG9UFuydz3Rc3/YcxL6Q4ocyI/7s1Nn3Wy2Gav6",
+	"2EuMvzVHMsEFruy4cqan+wQoTV+58/Q79kr+JfLEBikAfTiRShInZJAQdhKlLfV/QngZn2MpIUskO3Gh",
+	"Yg5btCB6IFIgXNeqwtV/n0orCDfjJ7lP6m9Xs/R8YHSSWQEv5WydNGJW64jJEeafgGmrHjKGAIUa4gf9",
+	"+N0m5oWo0tZBmyXBikGeJL70z42OwX2ce2N6nSIdxNOnDaZxlW8jQCEPLU8i9t2TJ26hwOwiUJ+q4adY",
+	"nZYPP+PWitR98j/+1ut+//vnx1/+pbMHDYUeWlHduRG8hIFUHOZUUfO9yS2uyOI7ybXYlrs36Nds4U+U",
+	"VFY7gwZPRAvZgEqNcQz33ZpgjQgs+rX6g5tiWfEjwzLjriCBPZlwoyGrBuu/xqqYrjvwfTCRIEZVEDCu",
+	"Ykj3DrgR3z3B0LVnj1q+zHh8n/pjnyotUBVnneM7nh4nenzMZ7OjRI+3YAPPX/TKPWvvkM6ex2Y1be/E",
+	"48BHwjlbaOXf26HYslt0qVmUdil0ihb6PWt6IPNvmPu4AA/Yrngf/YaVnF7QnxRVCWzMrej61oWtS3a+",
+	"tj7AUjwGxSTyHmWxSbgND6d8KKwc3pI7XO/hYA0ReLgps06jK2cm6JTs45lOCxkiDwLtAdGhbhdcYo0G",
+	"9eOe5ywlrxn6k5UI4Op2Ij4oKJYooL32f768Ye5OG076R+zNTCik/onZMNEGfk6FryYCNyvCPNiEz6Bo",
+	"2N08ws6FUGT6VrUvY63LWzfKDSzNV333UIXrSAMBjZuqTt2JfPL4tPH1U3jXhwFjLS52zdlDKY1CMXiy",
+	"YErPD5Jow0eDXC4JYutW251IYzlsgIp90utRlVChG2PIFTOWK2hichJ9pyXQ2RmtlTfcCpUoaaaIopTo",
+	"t6rDU7/5SX19USmaWvv41389x1aqOvDr/etB6pof+tja9tEI2/fZeCPAVMJNy4MUUL4eRxU7jbb3M8LA",
+	"XisDUN+r5/haJI/FdC12aONnPxIOfx/tfv9pjz6HlwQCAgN5Ko4+y5KEkYLzvXlGjhXg+XetxqSRFdj6",
+	"RKEHbi0fTkTMrMZmVJiB0+BYugSEchVtaz/LO0FS8lV3duS73DnrPOU/jHqD70anw5PRk/hJfDrqDb8f",
+	"nfAfeU98Fz8ebPq7W4XMuk1AVlae3hqIXeBPHpMHMbtNoudMKzabILdr42uClvVhrgi/p22idF/zBfvr",
+	"+SMTBBsw/pY5V7Y97ndBGrcqUPVXw/Fn+unLcTgl9dcFu5Zj49aDDTIVJyIA3VxfXzKh7kSiZxTfm+gE",
+	"zK/VQwgaRa45hpUJMdqh6zDJA+I80xKsg/zOl/mAkN/b3Vw8RqJonlylbnmsFGYJ20APoF6ntRSauyxQ",
+	"teYqFXyMfHn2dCf0MAtEHtU32KWE6yXnP8Q7yH8RSCXIIo8oMD3JiUZJYGf4fp6dzX+7QOAL8MyGEIzh",
+	"w+hOJQldPJSS8493d2LgU3oeZuNcBtjWnF4G2KjdPzAt40xsg4Vt4RgQn5PzLiAlgzV4+MWJSAVBOOWk",
+	"I1j6kXB3BdIwqfumoeGO2HnxJbn1hBT4FGT44QkqIw8yTK9WUQk1myWL8I6dfe6pfL+B4ngklQy0uXrK",
+	"0Ykvtcc5OSa3pMxJTyf17xyuTsgkYCcZ1GulmRLhHmmYpAyTu+8iKBr4LWarq87zZS7+QG2GItY5FF9w",
+	"REKA2B3IH5DvjvHnxqZcGeQsKxz9Ibc80eNK8Fn3qyn/1J3KQefs5LvKs388S8WdFPMGrT6AL1LGcfCV",
+	"FcjZPcoMTwA0xS3RgtTFNGKphnQIYGMRYqBQhSoOTJD67xCjLHSXEN9+TZr0Cue+++n49mXzvLxqQPEh",
+	"zYEsqHlpX3K1j2Oh1BLrL0rwKuvvFvK5hgFYqFQnG+4qiG2NA2UPXjx30kgNsSWrb4U6YqEbCFH7tFPa",
+	"4IunmfPA2NDd9SO3XUTHJgECaInvzx8C95RH5oPSc+UHAKil8EdQGFNBrmYgkS+fIvgmMhHlCCnuyzn4",
+	"CX6EvDCgra0Id126VXrFhxOpREtHgZ4OI92331AcO3H6t0JTh7/tKv9imKVATPu338uYq6lOGGdTnAPo",
+	"uOWgrvvnsv01ywaJHHbKshwuUrO5BJVadomZPbQw4H1NAVPBVTYDBtzqKNBlccTtTfkLKHhtCOkHtZqt",
+	"Bo4Kb9Nq8Og8SYotrMQcimi41DCxUc8Bs3nd5h9/dju7tp3+bTFy86T3Y96fSHwmThYygxykMhHM6KlA",
+	"SyWrg9rFZvvLkjm3rUjUlQy1zqtEpVhL8Oam4YWzjkscTxTmsYtHyqMzYZyN4mmEnl3ditXO0rZygFrt",
+	"udpln/DArIGjhstxoOMFs3M5FMv+E8JvOnfLaAC/DWHOKgT8g+3U4S/awtQeAHu6MPo1v6u+aw8iJ+gB",
+	"ISs0FKjte8LX69rjgnnXBWfdrEeqp7amFF0RI9I7QfXDgC4sVFzLlpeP9AYHalXNXmLfyQFOLgQ+lEbG",
+	"icJ67atkA69w4ZlnoWzIRIH7Vai48C9nhKdSxEyJT7bQEImJYTvRzlxDNpyEG3vEnvSe5Gh6BRnA4IzT",
+	"FAqV+oTjP6pJh1vcvi2Rz0p74AYm4mwDXTSweG5P/nUJ2shtjluzj4CO0DntnX7f7Z10e6c3gL9EEExK",
+	"24/Yw+M/ctrtnZQ+AuHHzlnnjicydv/OMPJ5tjpk1IG9WosVNefKBh32e9QZTpxNpYAmPFam2zvpRJ1Y",
+	"pmJoNczcQzjx4VR073qnR3wmjxJhjVDDdDGzgOOUfyFyT+mcddLR8PTk8Xf4749YA45JGgzj4m/TO3h1",
+	"ZU6KL3L29DF9zxlX7u9YD9eJOoIPPt6KxUfArir8G55MZThiymUCpCDm38rLk2rtrP7OFtSqK4LYGnM5",
+	"YvFUnZmiCOZM0xC2GettNEPlvX7NIb5gNOPjVAjDrC4fb+ggSqfmiL3Pm4BCP7NXEIDOwJSeY0oTKoNx",
+	"gx8ZakVwHwYk/YJ28YWxAT0BvwP/xALJSk7Uq+zQOmLHsG7x/LijcoADVCe/uwttW3Q9/9SN/9SN96Eb",
+	"0SoqShvW9nFVMEL+dH7x6vLPrVmqm4COqH0JklgTCDs6m7DKWnIvnnCpnNIcVBL9AqDPPZuwL3Jj7xCG",
+	"7E26oCthnl8aEZSaHWaH1tL3XdvUOZ4pZiVtlsJiz/mC8UTeihBRQOdCmkLkhohZOJtoYymruinQsCOD",
+	"24Es1CUiN/c41DkfQT9tmQpcfq17IfArUimvup/7xS3euAHyWkRf9gVJFOLVSJxtAsaLc3/qkTLLQYv9",
+	"d/0wzH1tbPiBDYVvU0QxCXc4MW2m2FI90HZHRPEa1DF84oMpKA8e/hWBcN/oW+FVAWwtFNmUUBR33t9o",
+	"LXNDDsKN0VIgQcZwCbV/+e4vtwh1iNuwpTvv6L1ibn9/2ssBo1/L8cQmCzZI9dx5d4hi0bzA3r32Pxbk",
+	"dko7vRlyG7LUziPQ43Q7FG1Y1vtB0cZUOva6IC4JvV/TkoVa2Ox6Xdoycnb7Z/FBsbNhDR8Z3Lld7ri7",
+	"tbn2qm7BXA33i6n3Is0kokHJOFrPtxgBDspUmCPWTwW0AkwFJ9oDSOMC3ITnVgPufnYecJ7xVjh5Gpqs",
+	"nNiZQn8WNLKxRN5V9YBg7+LlXXXmv4L6DO4caZa5o6v6+8r3UuPK3GjtuISCV48A7kHythnvj01EKO/y",
+	"LKgerZoRa8sW6iuHV0sXQIqOscplm7PkvrF0il7rWMCC73+IuIU6HFNxjGqOw2t4g+215bcsJe+LvZNW",
+	"45JFoDY2VDCtqtORTsfaWqG662XB1zBFRUTtNU7CT/65u27QV1aoVHqfdkGX4ADkKEsekn2wcHbOkGgL",
+	"MQ425z7lASb/dOvtl+pOWsSnrd36m1qeqbn3d+ACnFZLwovCEC1uUD5Mq7tTeBuvr6CABSq7FqJoevLh",
+	"UGeruniDW+drWgEIyPe+EusS9GvPdXprwIJEBlPj1BKL+cI8AxIZniZS4Nd86o04m5z1iek0jzJUoHCq",
+	"8Qzz991kctwUa2Kn8Ba+jgere5zUSMW4m+sReDjkK3VACkWXx7x74o0F9F5za+FFLKYzbYUaLrq/ikUt",
+	"uA4hHKxB/NnHCaWlRC9tJeUBLwOJlKhjBYcoBfRRdP/OO83DFfmaP0xP30upbgOzRGseHLwlFjm6E9T4",
+	"4FRrr2P3sZndxBwBxwEfj/ESOYamDIKAo4PirQ8wZ2CagIVQ0c8Dg5bOSCuiBVRDZ52/f/fvqfPEc8BW",
+	"CBU4d3SuUzehoU5TMbRsolMj2ABQnxadHSQP3+zeq8IrQwbXvim5E5FagIGvhe1eaH0rRU11oTBIqvCL",
+	"tTPnmByVlMaKzXboMvMLPYXG6MECuzkLQhIkPbOTzUXmRTH/LOO1kYcX1qB2x2vZa2DIbypoMK6LO6zT",
+	"9DsCDLQXUEBuzuKqgrexixK5FYt1mKOFaDgw1vpG+JlzXZSNIOkzS6WbWFQoRUPkQk/oCvywymMrEXaA",
+	"rewRdObLr25OLRpLv4pFq1bSKw7RRLe0hSo/QPbjiYhZBvwuSxZr0wiQe+pxqu1aTqtzNtAZpMwJApt6",
+	"T8/AfaZcMhZ/9p0FDZgOvSP2CrfLWD2bCcjdcYUU/8/IG0dESjxeWLUUsThLfb0y1JhU5OBhvrSva+0o",
+	"bBMokhMheLIzq3zFE3EbG+3hSJ2LgNHFQFuMzUocaGtrqe11SSUKlU3dTiR6CNCYdyADv98vFduvYgGL",
+	"JatZHK5SPYZ78gAJOcETf0y5EvNcLPMl3yKUXAsjmuhxNxF3IlmThqNWEFVE3M1fhZAB+J1wnoF7VJTr",
+	"kVDgpkfUM1etVF7q8UucRcuw6W6QdnHT4TXc+yZ6TIuDnCp40RX0q1mqETHZDJCYNimZfM+OP4eZrb15",
+	"/+IZWQzuEB7HwcL9RiSjo4oOv9iv1i7xEf/7GmiGQk8kCIUHjhjozD4LHry0EXP7nuqEzRKuiKxIKjhj",
+	"GIWuxDddBhgtuGAnvUYYDtVFQ7EWhzjav+BRCd9wgpJDZpJkGL5oKhk1xSAXa5aO4Hu922uF8mF/jKHh",
+	"rgAIBPaH2pxLuSw6kX9G7upXhEOFPYw07eMeg+ADUsUgc34LXLCQv3zco5rMk6c+f9nYK/Hv9QC9M2FJ",
+	"W6vTrhLUKRgVOmXOBIgovQk9gTtosqlYG9nLDCAwA05GqhOx1JXx7gXWq4ByrQ7y/SzsK9FplZy11bIx",
+	"Z5Z6D7P89gt491iv99hWkitTcez/uGbh8ZLQyrkxCD+DemGccnfjS8sQvcvdaFEwoAGy1zl0OiUxwQlr",
+	"QJ0byzsgXsXSeq0EvACALggoTBSffK0oFS5yVLnwGfFJVoXzL/E75/hKG6xXSuodvz5/dRkVM4/wGyfT",
+	"eZbq+MXzchzQf5mgR6ouHgLqaYgmBNHAAvb1n2iE/y5M7L/zCf35+G+8+1+97o/d3/9//9K5X7MXl/fS",
+	"70+LEr8IghHrvFIV9A1Jy67y3qWLo3kugSSVKwaKCwBD3UFEgZzxlBqjqy3aN3OSyrd+3NY3iEZqH+mw",
+	"kOlF+FlYIIOXgTvyFURbtZtVl2xA9kpceoCscLaIRcxbqFqecpkQWqFMQ3zUuaFKz9UzNheDida3AfxQ",
+	"WdbHsY9g1n33WGAp1PqInZtbr7ty1BnwxJeRk1gOsFnOG7CflngfIjbKnEMPgzKri/x7S2y+y+u6pBs5",
+	"caRtoRoxSl6SjH1CwEpDXesLLGWCmU7E8NYX9ftulJKabGxFlWa5TWKhpSNUlyYnOb89EIysuaUcWH56",
+	"/EW2rY7L7EQo615dp2uwa97+dMG+O338wxm7/uW8exIxIz+xWI6lBctfpnbhPQEPwJzn4QiBB0KXgbVo",
+	"wv1HnKUYVyQi/iLGUp0XJ9gSZkxpDBj13oVoaQYtks1CkWHOfQTOGvYIhQkwPps1EKW18aEV2QpR/noQ",
+	"LwxQjfjQzQENRSgLSMVQg1IfYlEIQuVBv/u6XK9WI5lOlwXoKyIl/wne9ELH954NxZHP47jaKDscBb/z",
+	"wQEXpUrGKBpA+z4sgxU1VGAoLfXG2RU35lYsMI6xMgMTQZ/wlKvFkpSBeCViFDr6i91QPpfKSVhryoVo",
+	"am1W8MAQ7bYBTARzh4w4dkfhpXbbqI3JvvceeSzQQo81QVgW9+eIeeghb3mFz0P4ibjMAlsaxJkr892Y",
+	"KcSV/AayhG+hdAoc7OVdOYDOlmqgPzXxdE56PTKrzRlzNivSgRcoEBDI102yUMMZeXDuotniQaNkyoSK",
+	"I8YTkVqo6oFIL8CiF/uK7Bqb151kAAbx5xcopdg5TRZ65Y3nhaiOOv4s7AtYhlYru9wArTpbQ3ctpqoI",
+	"C7YWT94t0IjexmzTPfgihrQFwNSaR14qnCMePJ+bHElXFgrLA/Sz0hXFsK94eptvxI7uh4zh5XonP/zY",
+	"40/jLh/++F33+++fDLqD4VB0B497p70ff+Q/9J5+34FjzOMtW+1gim6u9200titD7o3g9Pr95AYqlyGm",
+	"wtGDhNXaRoLKyqb8+dpyBSr3yJPHCzYEzRDiPEesz++4TPggEX0PZowXNrn7lFGEbH11r/Lr0mRa3Lby",
+	"QPcVb3HHTieQTx0sYE0OcfTfIiaWASTs4UQ7QcGKTSCyhUOO/UFJAoMesddYW1qYTzkyTYq8srN4dY92",
+	"hiSBqcIN7/EeVivUfFtOsQvhCNv0O1Hxd9DXJhWk0acyQEs3r44svdgDpITuRyYvJtodW9xvDRVEe4hk",
+	"WZfMyM5v0cNkb+CGg+gfqhUg+HQ/GEJfUxW65TyOyQlpKXxBTz+P4z+sG3keYykJ7XJuAZY9uinfxYX0",
+	"onMMW0N489Uy9J5E133F/bev+J0cu7GPhqmI3Ux4Yo6w9bXvA85LpE9kCFEIeCTvBJtKldmq/jiIRhXF",
+	"pyUFQEP81a9Aa5i15pZSv0rM/XYewG/Jy4VreIsv3S2ExW7ISESVtLhFScLOr15g/2YoVcqMSNF0RU8L",
+	"P++WW6pMBBBv9yKyAmXxAsL/V35i7Z1993gcbGciWvBNdylEfmTo/SPKqCBWDPd/b6s8uXCnAK67pV2a",
+	"5cu9pRbwV0B36HvGaoowk6TYj0JEATfOfNkUkSRr6S2NdEFdZC2ymhcHajWg7ISgfIke4FCHv9XtxQWm",
+	"FCACJJTXokApZOQYUPWlgoQXUDim1OOENGNh7D7jpJWkhRJEkl0DwPtH7D2e81KoJdxGTth8alconY0n",
+	"VV2dYvZu1pIGoIfvdfL3F4KrFIJShGal4Z6TO0QJaUv8nbz3TTwW9mDXcGEb/zC3cDCoNJBRHGIL8RKt",
+	"37nXQjiH0OObAPQlnLezgH3hO+3oQiYGQKhRb9Tg92aubgiK4Z/tfR50RaqPMXcO0o+9MMOEzyyUJZmh",
+	"niGhH/JFNpNXv84P09JXGDpuHZVF5Qai1yB0h21zPJSORdeK6SxBPNCG5BrV+aXXOhY34VnffDd68XVa",
+	"582A6mRbWLztWszL+7gNTwaQYCAeBNVS11NgFFekZQ4MJI5rhQZjl6VeQ4PhK91zlGfI3m5cUgjxtrKe",
+	"7RyB+2C+2G1rKv3r88ARB+RzYJNxOmiUsQubE1gJkVwqp42rCfoeatcOb3wX5/YgYdt8+AekwTiAMm0C",
+	"0kKXoU8E9Y1OLWV7IKQzl2aFhgrgrwvdmlh35jtaZ6meSlPFkuPvV9PEhAT042eMg/9gAEsXEpupzlRc",
+	"123kZl+yCMMO4Sei0LlI/+zCf3/fDUDqK7zr7+WOb67UqoM9y3x6YABGhapGzGUjLkmaKQKt8TRsdQ7K",
+	"a6x12laX7Qg42XxPHsaQB7AtT6DYoiV/HsfNSPEaQCnC13YhSEMLsFjOwlOnTTfYgd8EB5qvTdpujcsh",
+	"wHWmnwUyWgnRHbtwZsSdUFani3J/F1SC5XDWwL1TaxB+tYZgqwZg4w3aSHVWyXKGBVexgIwcAifOgYk7",
+	"j+qwhbBnDCAPIE5rodGrCA6glThi12Tuf1CIClCo6mJjjXB8CAklU0YLY56t0sSEllQF9AM03yqSUjI5",
+	"v0ZT84FMzFrTkv5wKOBb2B9owoEiI3IoZMHp28229FC3fAYxzvrQJCB98hLFLkgdfC3ODQDoSxyArwN/",
+	"qSRFd3/5WgWJpvcQwtReoXKaUYMRkh5DTqqwlfvJTiwNHyRrZOfykzSgyYpX+60QM2cWqkpUnOf4zH/M",
+	"W+ja6hlzrqRbM60CYoCKWSwN3d5M2j23LeVSrbPPoC7ACQ188qgAn+xZ31PBeJIKHi/Y2Dm9xnL8aXVD",
+	"3yl4yj/mhr6EsihYABFDU7T70e0uxgecji+ZvWMu1V7hQGeDxFX7VezbKMPK2omYMjITY8HjRNbQK7ql",
+	"ep7iDL/OjcTZtVo/6tRX4KIHFJqBcBsK1Z24wAg3NZ8ItZ+n7at8pfE4Vfh8n49DvFgK/RT6X6n9ttxx",
+	"W9zdZ4heBf26PlYlDdN3Io0zDzUAfceVMHKHOc/t3OIwuWvL0wexCtuVv1/dzelu8JLKAHoq2rBAc5tT",
+	"4EKTD5CK7XdrCLX+rr8BIKsCTI73NkmrhchQ0Hym9B4e0ElVytyl+se1CvAS2fvCqN3Y9UQLhf6m014P",
+	"rpJbMbP14eE64oIDElt8hZFbeOv20SKKbWQoE1F979LWojDSKclAHRWRWYnSIQVANvPYQohs5/4ySgXV",
+	"zhTsDo9kHlpIUxEhPf9Qp7HAskEfKvZFZFZnw0mVS/kTTPirVQslMPnWBKMUYSSADgmxfoQWgoAQoclD",
+	"tS9aDxBe3TEgWSdAU2FTOaxXJq8EN1mKIPcFr5Q2VY2ZWRgrAAYJKTEhTrwmdf2KBmxP29AIP6V6usXH",
+	"b/QWH34vYztpVxL9OrWqnEgCYc+cLQlwqvtppFmq76RZ2wvnk6FH7Fwxbq0zxMlKx2wn2Ote/0AqlDBi",
+	"a4LgTotf5eP+A11k4a3bzUPiHoHvOcUop9f3JEEgPNfXv+xyt9U5U1CuagBzAcf3HU1jLZyfU0DwhOpm",
+	"nVnWN2bSj4rJS7yquLuNPMwkZFacpBODuXsBj7Ek5hgcrSji8Eu91+UVPXSCNLzGFi7X6eFHr5JVgow5",
+	"VCC+RkS3zZpihXUThXf8GRGtv9Rqvkuny5x+W6rtiOBHJ5LlHGB4BQLAqrxV8zVtUyhfw6vdkzZrNWvo",
+	"b5zCFoiZOdStF4Rgez68M9Z3U1ki8SocWDErgQ2gRd4PY/fzCo/iOyKaML0m4FoNULPiAEkSGhGh7amO",
+	"z+trE7OvivirIFc70n2VxImakNb7dQRTPBALyEeXQzk6QcB0rsqwMtKyqQDChGRBiPSQ2Ca/jbOhni0w",
+	"0Vx+oFTOTKxqB4Optl/dgWGNT6WaCILhQJvj6DBIT1Pss8E8DsbBIPQK4Vhu+YAbAU5xKozV6b5RulQg",
+	"duC6KJ1NM0NMNwj9Qs1AcCs4J4zOvTTYE4SzNrfGc2DBb6Ccwds3+Odq/r63MKV/Zn3vMeubpYrFeq5a",
+	"y/waM1mXQMRmWGAAKTSeQVAIvxI/A2rB1Gs5Nz0Rwxy1qmo2ywM9aHO1qBlC0OYAO4HTLjdG+kbJVN5x",
+	"i21WoRLnkfFG2n77Q5zO63cIdBJiP1HtOQIQqZjC8wDLK1XIN2FyQdoG7s1bcadvsVmjuunsjx60xwUo",
+	"lMeUk/j7+bI34anl1j9fYea5i/RoBHW4S/TDqbjTuGJAcCRUXFmKgVQ2++/hlk7qN15Q6+u2/NnAujvA",
+	"dPHhA6x+JR6Iw5bdHmcKisXWpXMICM7oqYBu7k0WCabmOISRs1mhrx+KDnni3gtVQ4D35rGeWROxWZYC",
+	"w3HKUoEAIOsYRN/h3AvlJl+l3liZZqvRstXiGzzjaaYCSGC+bwHI+hY8Op3CD4VmkP3uFZIuAKw8hk1e",
+	"71R4fO4C0WIqCKAbXsAH36geLCpQM0El7bu3L41Ta7E0s8wbrQNBMEXUvgKGarB1zpAS1Ss7WKywLJAN",
+	"h0M4rSlSdC+Vr3mrSq8ZJfXuglp4jdZMTaftIBbGy/Tlvp6oUjAPKISgYdb7O+jZ4o6bUgZslHNoDHWW",
+	"QGUNspFjaY00YBIBY0jRlsYAS1VnXjoWDyo81WRL0lCRUhD7gxHaoC7yGcgHEQF/tazHp8E8UJqpYkr6",
+	"TieZT1dDAZeTBpmIXHMAJLvHVESJiUjn0EVeGcSACT0npfVPJdLIZAo6viBFGHxYp8w9uO2eAjUbp87+",
+	"qxUhoKMY57ewEySpKK7FpRLpEXutAVNTDumKMZan4Os6u2gcDkWYPyTnsxnEnYA21FlYFRW0OLcDx8RO",
+	"D2pZ0xxruR6QmS5XQ9AvexA9RABSRfWMow0WxX7cUvjxkdudRPAdzCHvxndTYYRdA+lSAFfzMGklDLVz",
+	"bytPA2F1ItVtlTYxwu4MmVYkbVsmlz4cn7SfHsz1gXCXatiZr6F6LkRfKA2ilehCggwWZVui5lmSjaVq",
+	"jlWy3IEtp+6P3njPOeHcveJ2a1pP7nlFQ3/z0Cb4Iq03PNNWLUOjGyE2Mr6uINXQs3bpcM3bog0xXRnQ",
+	"A4Z6X3MTIzPCrOl7xWX7JjpfV2FPZkF4G3FBr2l7hROEee5YjoUPWxZP0yMIYNICwJ+R3aUa3f7g63ro",
+	"k3If2CdN92ct/nXogoVcUWUrLO4GXzjT2llRffx73K8EOznE1rRQ+QKzeoDuUxz4AaFNtjzFRQWK4aAt",
+	"QL6I76KC2CIVPC4TWtQV8uGQ3/6FiW/S/o1JK7bLlUnfPULIvIqdf9i7EyfxrV6euSTve3sGZmy3tIkT",
+	"XZMjt2DBkV/oYZamzjSdyZmAXNKdSE0lLBXWjh14gQ9+fO7lGm26U+Xjcm/36SF2qZVSUjeth7hRceSH",
+	"vFK3PNv1mvV4kHI1nHTxMZt7uiwfe05XwwaZTGzoxGP4qGehsIuAzJVWIqJ+UlgS/xYU/PKF1dKwKU9v",
+	"66DE/gJPv+HjvUrsq2DEcN5bcUc3gJptSfgKy9AmXR1qEBgLo1KwqQAvzJGpF0IURiRiaPkgCbtZEMlC",
+	"69eO9z7O2qyJs5Z7ntPllucQCR4BZij0mkloIFIihqAaxlYoU+rDsT4IiGcqw7C+RzCQFNKlD1PCHnlN",
+	"wMCEFFBE9Cw8jkXMBmKk8UzkN6ObslMhPqPEFaWThjxNpe+JwdJIb9+4K7a63/6t4PEFrdYDaGoex9L9",
+	"iSdXqZuYlU70RzwxInLbHX6FpbN11DIJvFnhtJ30nvzw9PvvNp244tn9G46Qo/wRQfI93xK0GW5famqA",
+	"D4MBwheY2OaMRkRZ90lvqfa4ONyvpvxTdyoHnbNT9y93BMxqV9/yuY1TPrIbKSpfjLqvuB1OsKwE8yQC",
+	"y7ydJ1coC4dLBP/LRJpW0YWiBfwcBm41gTaCOd+zeS/NkKdxwcd6ZJAX0r1v2F1SLY0DMpW3PSwhqjIO",
+	"JX1wwUNY20xE7C16cgFg69x9ADShfOE/mHdFcZxkxPp+c/tuJ3vYP0BnDX7FB9X0Tz8Lu9++tprwhJlV",
+	"H+8SHczlDR/XkDCEgzDnFMlvlfDl5rBSVOmGgHWM0iFHvhIc7jsmLTNSUQ7Oy4RTVIVlQKLEZ3khEgI/",
+	"+g6TISR23aw/ku+Sy1tZq3BCwsNXzO/cYOSQEJCn5D9Qw41wldn71jA7Zu8G3IiPdFQ7Z4+j4lex5cjN",
+	"GvhBOnMxcCJHBtzZZ28Y4+9TYXSWAtXf5y9fvvz+pXGaD5bqARy0QxxJ6xs+7vlsunNzWDW/5poOT1rn",
+	"+VFHNNGGzt2FjEck4cYSTgAJmre9q/GgrvJ5f4XxHprcb3Rk2nSu6oJkhwkA/cYTGXOLHcfc3cuJOKPS",
+	"ghnOqVCpRmXF4AtlipRpPrNAI1Mbx7vKDrSxLYSIaF4PESOiodsNEgVlEfaL+0aLpiK1OULkn308S8Uo",
+	"kePJhn6x4UQMb4EBEMraIN5YqNGKiFzezxjMfrIPgpEJpcjwOYpBUO0lFQm7pTBYDwW3+zN04zFAnWo9",
+	"RUdc69tcwj1wvaqEHbzy73YAQ3NXkqEca7dz1vk7L+DcD1N3A3XxPi4q7T1v8ig8AD7xe9Txxr37rvvV",
+	"Wefu5OjkqNdpfutf42zvPyrrpbPitL33IcuRzlR8EB5eMbz1jnehABFkNk75HBojoUh4KgTBF2GZpw9O",
+	"beGDN/S6w0klgVlfnmjTBUySmn+UtgUnbyHgtOFFcStKtJ/FszzIbKE+nlpDuGITnaWh/zszBBKYx7hS",
+	"YVPpzrmvxoVGN3jImdcGCMpCwKJzQrh2mwiI2M4rRTPedw0oYkVbcVXrKAS8pH6FcBr/6Hrh5J4Kkj33",
+	"WckteEntbpvgUlt3Bt5mKlcncCeWL8QI7/uy/gEczrnaQr3UY43Uapg7MjLXqBgZKloLsXjD73LNiBXx",
+	"EWKSDBb4X6cnRlIkAPoFP6weX2/i/tPwrB+arKTWbE+/B0Vbzit82uUSXtyh77iiRtoE9BX80xJzwTPK",
+	"YfGFgeilj05FgMXr/n/hYQc1tp/JuqqhsvP4jwUCVn731uuN8vBzDdjXfqVGqwJ2/Jl++tIgTBIilAWH",
+	"BCtm8lykF0bM85m1sZLfghu3X8p7xu0kNxxy53BNylsqOc2mxXSbVFaM4Yb4I0Ri3uSBl4iQjZxxCVrg",
+	"XsTpOJajUT1CE4bd4hitZLKvnRGNMZpo6ZaM8kKMoO34FLEzoS3KWERvR5yWKiqF0egrF7uokjoOwIYo",
+	"Nmrn+pl7Y19qArl56AEe6VTUEcnR+nS+Kvl3+9EuAKeTP5EaNhB2LoRyixfU6/2cAMIMWEcJwoc2WeTn",
+	"M1qnYqUNStU5r9BGbqxMEsbHqRD5V2mOj4z/5tp6/7c4y6//cOyMm/FNBj65ApyMkHvwoU/dIDWyi/ND",
+	"8lGrsV8LbGwHlvVqQ/GaHvE1ZkBwbq3ab6+hAKtciwLk9X5V9o1V05OOP+MPW/BJ26q8TCpAP1q9pkoc",
+	"l61Vix+HeLCick4b1LySvIbeGA5GxDhLswTYPsdCuQXFK3q2FFqEmhIo/4EQ462YAbrUb+6NwKdzTyuF",
+	"FHlc0xJ9ldmH2KbDBxZwiAcIK+DALSt1YbeWtTW6IGdTrlPYYAQtE6SUtRO2slhfBhUYlKvV+02BwPnr",
+	"U/B+du3TTsyEniUC1g7QXityJH59nUl22JrhsO/Hn/2Pa++BF5bw60aZMxRhPOK58rMsc5pB+oHKcQEQ",
+	"r+5q2JtyvdpStPljG1Wsf/ekSYl61TWC4IuHvEkKc992y9cwmA0nWg49R760bCSTxDBZ3XX0Te3K4U9/",
+	"q/GUvba30mpocjqr7vuvfZcPbxv4N34A66B12QLIn5zPdi89Ur46sPpUqnEX4Beb9RrPUjGSn0IoAluO",
+	"oYyFJVqNRcqESnXiwVkN5qlxAAA0NCK5IxwpAk1UGozdDfQiUo1vcJp/hP7k8jvdR6dyGJE2Yz9cVdB4",
+	"gKsK2+0sA7UIm86g2Ch2u38OwYVCdgC+FUFdUlRoWIbnAVaUVpicoofVVTCsLOIOcnE/hB9+gjjv+y4C",
+	"qJlG3CKwKzVw8gqx2x/DtUJxHX9GrbTJ1iVRVTrwe0DeQOk5w7YbxMXKjSn4QiJiZO31dcA8FXUwzg2E",
+	"ctWEQ9gkxJD2sXyPFR2KYTq3j6c/fjqd/d3H8cuXMy7A2qt5BlBV7qv/8bde90fe/a/fP//w5V86O1rI",
+	"+MLx4QCgdxaXonT8PRNZfU33mxE14+YezUJnHrMB+yhYfyLdxbToRzlHB+bOAZ+qmHo9g3R5oTocho8j",
+	"Rnh2Tr99UEApirpu4kRtZEUgrJ47odIJsBTGSDB89EFV3oR/hVdbkaeqpE6xbqrGOnvSq2glrH6aQji9",
+	"fR9Dy1pVODTQOhFcNYzkf2W3OexLy4EFjSTDkUdX1alP/GVp6SqvtwRXOiKAnGttXh/bh6bCGGf8ScOs",
+	"+GTPWP/zh46Vw1thP3TO2P/7P//3Sz+CPjhnm6ZTqXjCeGI06w+R1aMfsb61iz62vc2livW8z/7UH+rE",
+	"uL+lem76f0YFjMkIJs0H5caBvuMPdEv2nR3sfkt10GH4I3buJjCnPkEFIHbCsIFUPF34NwDs46ISZ+dh",
+	"wo/QIoV86cIKPLgkHmesH/eZVLPMRqwv+lBmJlQcsf68zzjDF3pkmJH/JSKIw2KBdl/3mc4sfi/tY/sm",
+	"Jtz6n/qwkeKTtNDSdfRBnRcZVoSKDWoXN9pMpEargOjj8aEDpGfgCFUUMpZxImBPJjwZ+arUKs3yZibU",
+	"W5CEpSNygjbIUmZ+Lu1wchCt7wb2eJP+pakXHYXLvcZIp1To914MrrX79a7CPpZOQYltEJU8ViPKBhZQ",
+	"+VuaKxLVarflbT7eN++u0LssWvdS8k06CAhh/rgHxVLyy/eNgimlRUneB07p/URADT01oxSQRiXaQFGZ",
+	"/QXOW2UYs4UVPfxpuQ/4pC325n6BCA+zQ4f3yf28HiBQ6Id+QOyk7Y/yOm16bIVZ0w93gb1w3pXmFAfK",
+	"OZMABwkjgAXqK3LCuIenkRY0sMcSFzNtpHMjHhnm3sAbPnI4+aA8WbFTLeDrUrF9IkJebjjR2nhejcKa",
+	"LFC2ZSB4cifhWRD+gLFTZULdCPMAAl9ok4GVwmDJzG0XTMI7+yPB7fG/Ngeo9m/i3upwZ6Q4WyumuDSW",
+	"j2mC3SFPbffpSdwT3w9gMabcDqFV7OzxyWnU0bc+oGG1vv3oHvDDE/cPy5PO2clp78lOL1h9Et+XZPYg",
+	"1u65uWU8F7Z5fhfSwdi/XSDNkq2sWyrIwhOJ8fntzVwY89u3cLOkXQ8e1glVGPB4zzIwd+G8O5VjdTEo",
+	"VYp6EQ0hFKZu1NFumAbG7gtrAH1EzA0ba5/Qf4Yg0YXg2LoMv3ulb8mkxdKr7Za2xpI9p8UD4J7SXlKj",
+	"2iyDHkzLx1HOKz0QQ2diYTt3pVl72BU97PH4TYp5qyYtFMblSG/cWHbS63kx3XbfahLqznrN0qFgzmbx",
+	"7ETMatY/nmh9a477we9z83lkiJTAyLHyziHiNzrd6YldYerE9Ih/KQA75qSDEctUIozx9HZjeSeAHNZD",
+	"T5xfvWA8jlP3mRHwYZoCLWLVlytt773FaFfcHQSTxBs9S8Xxv3aiqhZeykmTwQJxJ2/VuS0cTsUx/QE3",
+	"q3PWGUs7yQYoBJDt6AbK9+b3fpY8RIGAG/a+bf5ddF3hGsEZmk0GPk8SJ/GjTGH0Dorb8BOFTgU1yyyJ",
+	"axR4gEbSHadZqqGmpYp45ix0VCph5zq9jQDcj3Au5HhizRFbgcB0p4lmAJftiMsErPpgx0RIt63qsPSc",
+	"VXgNT+i0VMcKD0efAZ5+7/WshQkYJ3Z1FnB+XXUO1c9dlI5UDHUaA2OcE5H9DWDq8T8E2Yz7F2j1kU7B",
+	"z6zraaARv3kLmN6k9RCv36ODBHj9wx40vHsdwH+/xeiuySX4gEQz3s8tRGfgFFFZNBtOtBHVJaqHX86D",
+	"H5L7iOw23pf7jeseZHfa6A2BaT1IcwiM/IBB3W1PcL3+PKY4Ys3t+VbwOG+09kf8jM10ak3E7ngq+SAR",
+	"JmITwRM7QTS0CLRqiUKUJk76wivi8P1g+JELVaCBhLKadWrjBbzBHnXPqwaDr8hy6osCOAUd9qy4B4RY",
+	"qVOC0IRCobwju64F2/k0NeU1J6c/3G+pfGkdW22U4YVVQ8MLtBAfuK2f6Lnb+DRrTLG1RqzXEjz8JBMr",
+	"UsQKKG8lhdCdSzGTyvkrHiN/wmtwBAo24b5sDeVZXhVrA/m4TpKM4ClUcjQXpmi1lTevb3OiPFgUscSq",
+	"RoVipNKgQT46eAggDpBNwRP1v/BN379Xzulbs59v+LhV29mJE+OoS50CwjxWtKqPdzkuZj2a0GXJSYoF",
+	"Mpf4QBVgEHADUHfPAugEVvKYW7OJ2+Taj96qUjOt4/MAHMdcUaSwKxUbpHruHAosa/BLFK+A9lQQqQaj",
+	"rjLwcu3jgp4td6j1rRRH7H2q1Rg8W7S74Z+hnmIsCTHV4Aewzk7lv7JyWlttT0vYVkwEn/4wBfKvKi+6",
+	"a4z4QsShgI93LWz3Apa7xtrGN4nYL9bO3qhk0RZQXh2HrxwDnjwcV9AWQRxmOTHydhy+XkEcE0jAOj8b",
+	"uJyLshlie27NEMQnETw1hd/WedYXOFxR9Db5ybRrOrPNt+3y00ymojTr9qHO3TbhLDeqgaqd+CzjBgk+",
+	"Si/yVHgG/nBfQJuNj3QZmwo+hZpWEBypmBFDrWID8dR8J42eCnAlRWJEKOl40ntSHxwxO+LFVJP1txca",
+	"uVQxoKo4FR4mvd3eIFNgPaqVHKuuUw1TLpPQDZBowIdEjsFUANZDRFXK5Yg4QnR5onylKdVENSvSHrG+",
+	"u3w+akWF1m6cPjx0Ko1BwNsVerIab4repcVL+YUylicJfDWM19bt/IueUzYiH9StAKQixlnaAPasyn3G",
+	"WR+7hd6QLHlhPdgiFn64yYAcOJ/C/Vvr28og440w9hWXSbv2Eb5IXvLTdjbg2qkajitAHc3u5JFNuc9e",
+	"GDxlG7bjEjCd6bMI1GC8iXvE3hc2CXqSYpFC//XMc70mEmmz6QiaiZ4bhk4tPVPT3V+RXZJj9Ub9sfbz",
+	"3NzCwryZCfXieb5oI52S05CPv8PmujWVagMGpXORIbsDbgeA/RH3HFcLuLWkYbdKz2sCz3KsXuy4LYUk",
+	"eLCyqFzNLwVee+QxX+jpjKuFkymdQY9Wliads86xlvHwGF6lg1jUzfYbpv5K2ImOD65DawxNp1F9TSVH",
+	"t8ddQ+5q2d7AxP09dmsHoN11xxarNjWYslC1ofidHHOr06NiCelY2D4GFkMviRNE55eS20NWzsi5RFOp",
+	"MkuweUiTiCDsZ6Ec/VYsAlSuIVCmVRn6i9MiV/jxfYSpYVsvDvRXZ+K1ABVas+vunGOnl18Xq8PeL+HZ",
+	"7LT3xwRGVysCtc7va11qKFBCxCLGPXQzcbIxdJKC6gFf4urFayzYGkk1FukslVUcbNRvTjvbqiNMg5x7",
+	"RL6vwBGuhIn/ptzgIKzbC6eZdCfa2O5areQG80qDSWokL0gUG2tBRZ790OL8Wseij+ws3Lf3gTWaTgGJ",
+	"u5rm9Pr6l1+0sb/Cu7QSicEB7j2Nlr9Xa9UHUIEdGv/JMLm+/oW5HWa3YgG8te6JHJD3tu49N9lsptM1",
+	"Vuc5szxFjlKp2Pi/5OwRaKLpWQHaOzDO2xynNrjtMvXJJBMF+hKI8xEl5ajsM0LH8NjZ1FQ5xcdY8egj",
+	"kgnAdVCQJtHjiE2FTeUQPz3Wqc4swrggIwpmGESMPMhoRaMNTLaWpI8p+yxMEJhn3A8TGcdC4VTfXp4/",
+	"f3V5ZD/lnlEqcipD4hl2oxUdVuZ+Ie8EzAf7SLKZ2zfO/p4515i4k/BSr41m4k6d47M2YTS8BkwIvPtp",
+	"/YAh1NyKOAKXUvDYryHmTexcKEu8rthX7KmLGzXYU4tEOXuzkXwb2INf4Ffh0/R3nqZ8sXXe0Iln+QA7",
+	"SeW2c9bBtuoK4IiVkwsd3WGVCxfIBQ7afS4N1H5WUo6cY/ByRAlVz5HcamTu3EM+kPM3xLNzCyAhowKC",
+	"UeT5hen9YJpeBeSqw/9mk/Kwgk93q1ybiunAd1aNU2BqZO8n2p8XNxIzAgOcMgU/Gwarw3F08/jm69nc",
+	"a7RezAbLuL6SjTy8jf3p8KgHrWNzK/aNFrFZktkNi765hK14lNxC4nFiWgX2cPhToabd1OAsHnQtD3ss",
+	"7qN8reGO3G/x2v670gZyIZ8+CGohnz5gzdp2B7aoJtcDFQLIesTMUM/cfxEUy/0kPs1kuliqVVAEWo/t",
+	"NdI6aay5FD1iXnsb0joMoC9QOL96sYoAuHUNwg2a3pUJ5meFpqVSA1SdOe6R0lo5YA+HvNcu2l5N5APg",
+	"Qnlhm4P5TGBMbIk/u1kkxAPtbcg7v/U5Z48RXZd7BuwlmN4uaeVd8R7vO6nske1U+eRtmVnOzLqy3L/w",
+	"hKth7sTDp1ki4rFII//LGsS7M9KB2DwVMZ7M4TLNplMRO8catgwq+vXc8884r/6DAlI4rVimrEyY0vMj",
+	"9hzqN1MIbry7uXjG+lb3Adwl+MUxJ6eYWFengiubO/0xYDBY/52pVnbirvYRr8Su+lnYd6ay4LcibZBC",
+	"ii4VhbcbLM7gKoq8eRdRJC4qmngRIPVFJRj31E0Vmn2NW0Ce4NLAESuQCk3E9Ii5u9Y3b4auzRzX0Q8d",
+	"80VNeGCwqKvo/KG3S/EkrNlPqZ52mn74RnfqUP0sGlX7ggP6ntADPAl2sLYGttf8STuiKLZpv8NuvBUQ",
+	"UWi1OnvODeNJoofu8oryM1NQXaiWmuiu40EWj9fRBzlnmoIrG2gm/kJPanGNcYhWbTF6i4JCxXw1KjzI",
+	"zFtNim/Diq/ayKUlbxBSCPsNl7SxoIOxLBRvkbpbGN/i28KAGPg5N1jTGr/0Fz1n02w4AbjLisvD3QoF",
+	"1eHs3yyJ3epS+zNPhIp5Srv9p3c3F38+YlBkbSYcA90ACUvJIfgYlIT1cfZHgNzpvNxiA7TnSaSbpo//",
+	"7nv3ODTaACMJXxBfef7Iqb6TatwPiLSVLvQhtnxHdAE+hVKJs9MeBMIFN1nq9O5wln2c6AwQdMDxK1xK",
+	"bjndBJ/2oh960UmvB6bygNAHoD9JZ7Y5hAC+fmN/vapAFSytg/rXgRhgG9le0RcyTvbETZ6lcih8WgrC",
+	"00MA2eBoK0FMTRX0XLWCfxEn4nkJCmetafeTTvMySkrBgh4D26vGoMrFZaVh5ftTyKIg1eAP33+HOZe1",
+	"zINVIwC1YvUIT3uFEZ72Ng3QpjXh1rrVe65IHUQsEfkOYQkGRKmjIpPExOm+qa6gN97C4sCbq1agL65/",
+	"A+tdK8H+/frNa6ZBKTAO3nEExKp+AhHVRyO6RKoB9gdQWJQV6R3Z/pQM8m4BZ0OdpkVYWywtglYdbG6T",
+	"1Ox2xF7Qg2iRJvxOgHcEwOEIyqUtFvk+C+jFbJhZxi2byljJ8cTiRcIocwUsUBWx/stPznas8ZqqJJmS",
+	"ftXdXUNzV2jtwn85EUx26+razTHZ7oR86qp49ZSszLVjxSd77N5o7ecqE54jmXwr2c4bFMfK4AHiLtPL",
+	"7HwEjz+nev7lOD8Na6r7UmmFZzJ1hySAyCgx5lbeCYZGAEzXFxckYhRaI9FqEh59CW1Zbuoq9i5wUo1i",
+	"CLRSjwxD4KGjah6GVM/XkjCEHLpU9rsnnSbKf0d7KRXchJkHrgEKxhMdAWI1GKd8QFHNOYZlsHiuuV0E",
+	"K3iRb/E9ZzPQK9bzugNJ8nSQNsxbgQDvHCS04tjsaH+h9VTP10gRMm9k5ZytQ6hrFtOZJSPL58YQZNnZ",
+	"YEe1kbOrlKAD2t0bGqbViAX10Lj3baSv1mQdSf85Q8TkKkcli8j55E6acBsYZK2Cxp5xY522mYskOWLn",
+	"Cjcl3yZ0wE0wTVe8q+Ut2fHke4+oc9Y76p1GHT8Bd/2/e9uJOuPwgZOjp86Xmup08XEsB/nXek+jjk35",
+	"aCSH7g/wu5Pt9EFx0+9ZF7Qsb9fChqBNQ5mrOvZkHKwt+AnhsODXG51a8uq1nYh0Ls1+VAXvDMLPbrz+",
+	"oM//GRXXGaQeAZQGnam4FpIAy6EqsQHcJwrIAPjPLvz3j4EK4Ja29SokrPbZpQqpRigftAzJLdk3WoaU",
+	"mTKO805lSGhnoktMhRKe2yX0pEHa3bmPQ2cU19zuB13Gwx6J+6hA2nYz7qcEaf9tOXyFhJvTA5QguWEf",
+	"sARpO/moUZHHIz60Gq/xelU51FAnP4QychAXauNnY82s1tgwAofaQCuJb1wp0aHwBHFVfP084Q1PuUyq",
+	"ekUM6oCfaILfgkZ9CxkLIN1D+AFGy4sl/bBA84lmiTYQ5Jo23T73K2PFrJvNVlFDS/vpnOE1DRw3SFV6",
+	"y+Y6DU1kkEzB/oa81OkZQMzyNJECo4wC0BRuKEiRg7JoUSijwKigu1nrSqVgY19KdbsPttQ2vKgt1Ua5",
+	"V2ifiBSLoXDLqKHEehglQPiiXQCy0S2EqZactCRM2xQrlkoTIzLgwcfQM2BmUAu4bupN+J3Jke+h6rh9",
+	"jmO/pdXVjZvu/trDfseTTCwVMbIrbHsGIgfsqViht647vmGjDgcNF2yUW7GAOeWmCRoslJ0ARVUuPZLq",
+	"TlrR5THvnnj3DaPWuf/2IhbTmbZCDRddbDusLIQ53didtFcw09f2yJmg8kWf6h1lSdI8UPlmrv6wBaHL",
+	"Wi+v/gxQi3BK9jZ6GtaCvvC6y4tjwKpT4pP18ERMq2frAIjWuIl7H6Svtl50RZvtsmd3Io3lMPQu1zS9",
+	"sDuRypEMfFzcikK+FvocrYVyE2Y1AnWGZtApj0VuqWKFJ40aEXQkpPtpqysd1d/w876juaUbqDBKm/X1",
+	"xOTtNLEe+aXYkZ7X42OuAz1JRSK4z5uXwaIKzb7TzFgsLarbgWp8tYMuv2kBpKK09qXXf2TYIJNJvGWl",
+	"9VwMgAZmCxatc4Qs8p6dHAN5+a34/6i7tt6meTD8V6Jep+33geCiiIsJLnZTQNqkIaFKDYvbWqR2Fbst",
+	"E9p/R+/JyRZnKiEp22WjOvbrU97j89x18MTeSPcvvvySJRlU5/sCJr1L7N47navqvqLcuRWT+3QmQZG9",
+	"cCKdVq4KjWZ+Yddk1QVWrSMlWCLDBONYK9PqAOWpe1lplccw6L9n17qhan+fFCrLXciGrFDBKwxupmGK",
+	"3Wr9T2Pvp2NQN2jHFYm6QeeBP518Zz+0yRMQmeopEHNzliy/jj/ti8Lu3PhKrw1SQGH5x/Lw//uKV2uj",
+	"fiaX84sP46vLi/GrN2/hpbWm13qrnM+2u2UKJgty9eSBkVMYtwR8mJ1g8AgBPE5n3UJPDHrUQRq6rANP",
+	"vMAvbjLPQnMCF0JOtAdwe9l0HU0kvu4eKBkTpM8fpfVHq0wXKof1B8FHM0zYirFyESTZxvudm02nt3rC",
+	"nU1suWa2NEOLdrr9xRP0D9zN3PP5mbg6HcT279CUPzSnMNkzzS2lEWqH2KJoEL7+D0ut4lrIx6qDIW2r",
+	"Z6axsNTDktyHUgtQAAi1hpc3FbqIxzmvfW0WNNenpeInT4EUBVWG47hwkzKQFly0Ti73xB44IBliZO8I",
+	"/L28i4UkpOvzW+z9b5MBc0uELzTsE0ZWwnKQrS1Vb7vjaYzUz7SSVM3NuIkY6GRyjmNUib1W7lnrXudZ",
+	"wCyBuRWFIjGYFfoni/awwvvXSDCpZ98WcA7IKQQ/FvDH8iAzzDiiOIfcXwyuDiuRjACls3cVLeSmg5nY",
+	"WmBcYOWsyP3KTQTBtdkKs4pId2OwB+lF/FfNNnMCZxOu9715RIpcg8ty0YHaJNd0ekAVlEgp+h2PjEwa",
+	"ZM0R+LYRrd0bNOBv7U6TwivIL1Xb+qAio+BDlqL6iAPYEn5zGH59+Vvm2ygFSqmHDY9AiqESm4BuvcUf",
+	"yuQ1mQpV+tY3lixZhWnlOHDZxLaqpW8xfFV8tjEHaMP1cKlkRcI7v4c6TX4RJcXdL+5/BwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

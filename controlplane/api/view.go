@@ -66,6 +66,9 @@ func toDeployment(v lifecycle.View) Deployment {
 		d.PullRequest = &PullRequest{Repository: ptrOrNil(r.Repository), Number: r.Number,
 			Title: ptrOrNil(r.Title), Link: ptrOrNil(r.Link)}
 	}
+	if v.Verdict != nil {
+		d.Verdict = new(toVerdict(*v.Verdict))
+	}
 	if v.Question != nil {
 		d.Question = toQuestion(*v.Question)
 	}

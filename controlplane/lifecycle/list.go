@@ -23,6 +23,8 @@ type View struct {
 	Tests *controlplane.TestSummary
 	// PullRequest is what it was made for; nil if a person made it, or a pushed tag did.
 	PullRequest *controlplane.PullRequest
+	// Verdict is what QA said last, without images; nil if nothing. It may be void.
+	Verdict *controlplane.Verdict
 	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.

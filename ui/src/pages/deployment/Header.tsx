@@ -17,6 +17,7 @@ import { workingTime } from "./elapsedTime";
 import { MainUrl } from "./MainUrl";
 import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
+import { stateOfVerdict } from "./verdictState";
 
 const t = pageTexts;
 
@@ -121,6 +122,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       <Tries deployment={deployment} />
       <Degraded deployment={deployment} />
       <Marked deployment={deployment} />
+      <Judged deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -137,6 +139,16 @@ function Degraded({ deployment }: { deployment: Deployment }) {
   return (
     <StatusMark state="degraded" small>
       <BidiSafe text={deployment.condition_reason ?? ""} />
+    </StatusMark>
+  );
+}
+
+/** What QA said last. */
+function Judged({ deployment: { verdict } }: { deployment: Deployment }) {
+  if (!verdict) return null;
+  return (
+    <StatusMark state={stateOfVerdict(verdict)} small>
+      {verdict.voided_at ? t.qaVoid : t.qa[verdict.outcome]}
     </StatusMark>
   );
 }

@@ -44,7 +44,9 @@ function describeState(deployment: Deployment): string {
   if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
   if (status === "ready" && services.length > 0) {
     const healthy = services.filter((service) => service.health === "healthy").length;
-    return texts.list.healthy(healthy, services.length);
+    const { verdict } = deployment;
+    const qa = verdict && !verdict.voided_at ? texts.list.qa(verdict.outcome) : "";
+    return texts.list.healthy(healthy, services.length) + qa;
   }
   return detail ?? "";
 }
