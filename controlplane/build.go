@@ -23,6 +23,8 @@ type BuildFacts struct {
 	Services  []ServiceBuild
 	// Visitors made a request within the last minutes.
 	Visitors []Visitor
+	// Verdict is what QA says of these images; nil if nothing stands.
+	Verdict *Verdict
 }
 
 // ReviewFacts name what a rule made a deployment for.

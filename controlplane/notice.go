@@ -67,6 +67,7 @@ func NoticeEvents() []string {
 		"deployment.created", "deployment.ready", "deployment.failed", "deployment.canceled",
 		"deployment.removed", "deployment.stuck", "deployment.forgotten", "deployment.expiring",
 		"deployment.degraded", "deployment.recovered", "deployment.offline", "deployment.online",
+		"deployment.verdict", "deployment.verdict_voided",
 		"node.online", "node.offline", "node.untrusted", "node.incompatible",
 		"controlplane.failing", "controlplane.recovered", EventAccessAsked, "alert.started",
 		"alert.ended", "budget.reached", "budget.removing",

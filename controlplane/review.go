@@ -137,6 +137,8 @@ type Review struct {
 	// HostRecord is the code host's own record of the deployment, and HostCommit the commit that it
 	// is of; empty if it has none.
 	HostRecord, HostCommit string
+	// VerdictWanted grows with each change of QA's verdict on the commit; VerdictTold follows it.
+	VerdictWanted, VerdictTold int64
 	// Remark is what people should know of the last update, whatever the state; empty for nothing.
 	Remark string
 	// WaitsSince is since when a removal waits for those who are there; zero if none waits.

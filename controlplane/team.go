@@ -44,6 +44,8 @@ type Team struct {
 	Grants  []TeamGrant
 	// SecondFactor requires one of every member who signs in with a password.
 	SecondFactor bool
+	// Verdicts lets the members say QA's verdict on what the team may see.
+	Verdicts bool
 }
 
 // TeamGrant is a grant as people write it. Exactly one of Project and
@@ -68,6 +70,8 @@ type Grant struct {
 	Project     ProjectID
 	Environment EnvironmentID
 	Level       Level
+	// Verdicts is the team's: who has it may say QA's verdict.
+	Verdicts bool
 }
 
 // GrantOfTeam is a grant with the names that explain it to people.

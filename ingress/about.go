@@ -35,6 +35,8 @@ type About struct {
 	Services        []AboutService `json:"services"`
 	// Visitors made a request within the last minutes. Guests and programs see how many.
 	Visitors []AboutVisitor `json:"visitors,omitempty"`
+	// Verdict is QA's on these images; absent if none stands.
+	Verdict *AboutVerdict `json:"verdict,omitempty"`
 	// Page is the deployment in the UI.
 	Page string `json:"page,omitempty"`
 }
@@ -46,6 +48,22 @@ type AboutReview struct {
 	Link   string `json:"link,omitempty"`
 	Branch string `json:"branch"`
 	Commit string `json:"commit,omitempty"`
+}
+
+// AboutVerdict is what QA says about the images that run.
+type AboutVerdict struct {
+	Outcome string    `json:"outcome"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+}
+
+// Words says it for people.
+func (v AboutVerdict) Words() string {
+	word := v.Outcome
+	if word == "remarks" {
+		word = "passed with remarks"
+	}
+	return word + ", by " + v.By
 }
 
 // AboutService is one service's version. What its image does not say is left out.

@@ -22,6 +22,7 @@ func aboutCart(_ context.Context, r ingress.Route) (ingress.About, error) {
 		CreatedAt: time.Now().Add(-50 * time.Minute), ExpiresAt: &ends, PipelineVersion: 4, Run: 2,
 		Why: &ingress.AboutReview{Title: "<script>alert(1)</script>", Number: 12,
 			Link: "javascript:alert(1)", Branch: "feature/cart", Commit: "51d0e7bc"},
+		Verdict: &ingress.AboutVerdict{Outcome: "remarks", By: "<b>lena</b>"},
 		Services: []ingress.AboutService{
 			{Service: "web", Image: "registry.test/shop/web", Tag: "feature-cart-51d0e7b",
 				Digest: "sha256:abcdef", Branch: "feature/cart", Commit: "51d0e7bc",
@@ -43,6 +44,7 @@ func TestAbout_SaysWhatRuns(t *testing.T) {
 	for _, want := range []string{"cart", "shop in env, made by ada 50 minutes ago", "pull request 12",
 		"feature/cart", "51d0e7bc", "3 hours ago", "A newer build of this branch exists",
 		"feature-cart-99aa00b", "sha256:123456", "version 4, run 2", "in 5 h", "web, this host",
+		"passed with remarks, by &lt;b&gt;lena",
 		"http://ui.example/d/1/capsule?address=", "basket%3Fx%3D1", "Extend"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

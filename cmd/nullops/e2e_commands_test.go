@@ -7,10 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/intoto"
 	"github.com/nullops/nullops/internal/testpart"
 )
 
@@ -32,6 +38,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.commandSays(t, "no comments yet", "comment", "every")
 	p.commandSays(t, "told admin", "comment", "every", "@admin it works")
 	p.commandSays(t, "@admin it works", "comment", "every")
+	p.saysVerdicts(t)
 	p.commandSays(t, "a demo", "hold", "every", "--reason", "a demo", "--for", "1h")
 	p.does(t, "release", "every")
 	p.commandSays(t, "every", "queue", "--history")
@@ -99,6 +106,45 @@ func (p *product) commandSays(t *testing.T, something string, args ...string) st
 		t.Errorf("nullops %s prints %q, without %q", strings.Join(args, " "), out, something)
 	}
 	return strings.TrimSpace(out)
+}
+
+// saysVerdicts judges what runs; the statement is found beside the image in its real registry.
+func (p *product) saysVerdicts(t *testing.T) {
+	t.Helper()
+	p.does(t, "team", "add", "testers", "admin")
+	p.does(t, "team", "verdicts", "testers", "yes")
+	p.commandSays(t, "no verdict yet", "verdict", "list", "every")
+	p.commandSays(t, "passed with remarks", "verdict", "give", "every", "remarks", "-m", "slow")
+	p.commandSays(t, "QA: passed with remarks", "list")
+	statement := p.commandSays(t, "dsseEnvelope", "verdict", "statement", "every")
+	key := p.commandSays(t, "BEGIN PUBLIC KEY", "verdict", "key")
+	said, err := intoto.Verify(key, []byte(statement))
+	if err != nil || len(said.Subject) == 0 {
+		t.Fatalf("the statement names %v: %v", said.Subject, err)
+	}
+	image, err := name.NewDigest(said.Subject[0].Name+"@sha256:"+said.Subject[0].Digest["sha256"],
+		name.Insecure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the verdict is attached", func() string {
+		if out := p.does(t, "verdict", "list", "every"); !strings.Contains(out, ": attached") {
+			return out
+		}
+		return ""
+	})
+	index, err := remote.Referrers(image, remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attached, err := index.IndexManifest()
+	found := err == nil && slices.ContainsFunc(attached.Manifests, func(d v1.Descriptor) bool {
+		return d.ArtifactType == intoto.BundleType
+	})
+	// promise: W-06
+	if !found {
+		t.Errorf("beside %s is %+v: %v", image, attached, err)
+	}
 }
 
 // firstID is the first id in what a command printed.

@@ -109,6 +109,7 @@ func TestCheck_Actions(t *testing.T) {
 		{access.WriteDeployment, un, nf, "", ""},
 		{access.AnswerDeployment, un, nf, "", ""},
 		{access.RevealSecret, un, nf, "", ""},
+		{access.GiveVerdict, un, nf, "", ""},
 		{access.Action("typo"), un, fb, fb, fb},
 	} {
 		for who, pair := range map[string]struct {
@@ -196,4 +197,32 @@ func inScope(s access.Scope, o access.Object) bool {
 		project = project || p == o.Project
 	}
 	return s.All || (env || project && !o.Restricted)
+}
+
+// No level includes a verdict: it takes a team that may say them, on this project or environment.
+func TestCheck_VerdictTakesATeamWithThatRight(t *testing.T) {
+	o := access.Object{What: "deployment", Name: "cart", Project: shop, Environment: qa}
+	may := func(g controlplane.Grant) controlplane.Grant {
+		g.Verdicts = true
+		return g
+	}
+	for why, c := range map[string]struct {
+		actor access.Actor
+		want  controlplane.Kind
+	}{
+		"full access": {userWith(onProject(shop, controlplane.LevelFull),
+			onEnvironment(qa, controlplane.LevelFull)), controlplane.Forbidden},
+		"a team for another project": {userWith(may(onProject(blog, controlplane.LevelFull)),
+			onProject(shop, controlplane.LevelFull)), controlplane.Forbidden},
+		"a team for the project": {userWith(may(onProject(shop, controlplane.LevelRead))), ""},
+		"a team for the environment": {
+			userWith(may(onEnvironment(qa, controlplane.LevelRead))), ""},
+		"a token that reads": {userWith(
+			may(onProject(shop, controlplane.LevelFull))).AsReadOnly(), controlplane.Forbidden},
+	} {
+		// promise: W-06
+		if got := controlplane.KindOf(access.Check(c.actor, access.GiveVerdict, o)); got != c.want {
+			t.Errorf("%s: %q, want %q", why, got, c.want)
+		}
+	}
 }

@@ -27,10 +27,13 @@ const (
 	// RevealSecret sees a value that was generated for a deployment. It takes Full,
 	// which lets people read the services' variables anyway.
 	RevealSecret Action = "deployment.reveal"
+	// GiveVerdict says QA's verdict on a deployment. No level includes it: it takes a team with that
+	// right and a grant on the project or the environment.
+	GiveVerdict Action = "deployment.verdict"
 )
 
 // Actions lists all actions, for a test that checks that the contract uses no other.
 func Actions() []Action {
 	return []Action{Public, Self, Admin, ReadProject, ReadDeployment, WriteDeployment,
-		AnswerDeployment, CommentDeployment, RevealSecret}
+		AnswerDeployment, CommentDeployment, RevealSecret, GiveVerdict}
 }

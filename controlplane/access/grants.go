@@ -37,7 +37,7 @@ func Check(a Actor, action Action, o Object) error {
 		return FactorError()
 	}
 	if a.readOnly && (action == WriteDeployment || action == AnswerDeployment ||
-		action == CommentDeployment || action == RevealSecret) {
+		action == CommentDeployment || action == RevealSecret || action == GiveVerdict) {
 		return a.ReadOnlyError()
 	}
 	if a.IsAdmin() {
@@ -53,7 +53,8 @@ func Check(a Actor, action Action, o Object) error {
 			return unseenError(o)
 		}
 		return nil
-	case ReadDeployment, WriteDeployment, AnswerDeployment, CommentDeployment, RevealSecret:
+	case ReadDeployment, WriteDeployment, AnswerDeployment, CommentDeployment, RevealSecret,
+		GiveVerdict:
 		return checkDeployment(a, action, o)
 	default:
 		return checkKnown(action)
@@ -87,9 +88,21 @@ func checkDeployment(a Actor, action Action, o Object) error {
 	case (action == WriteDeployment || action == RevealSecret) && level != controlplane.LevelFull:
 		return forbiddenError("you have read access here, and this needs full access",
 			"Ask an admin for a team with full access to the project or the environment.")
+	case action == GiveVerdict && !a.givesVerdicts(o):
+		return forbiddenError("you may not say QA's verdict here",
+			"Ask an admin for a team that may say verdicts, with access to the project or the "+
+				"environment.")
 	default:
 		return nil
 	}
+}
+
+// givesVerdicts reports whether a team that may say verdicts has a grant on the object.
+func (a Actor) givesVerdicts(o Object) bool {
+	return slices.ContainsFunc(a.grants, func(g controlplane.Grant) bool {
+		return g.Verdicts && (g.Project != "" && g.Project == o.Project ||
+			g.Environment != "" && g.Environment == o.Environment && o.mayBeIn(g.Environment))
+	})
 }
 
 // checkKnown refuses an undeclared action, to admins too: a typo in the contract must

@@ -20,6 +20,8 @@ type TeamPut struct {
 	// SecondFactor requires one of every member who signs in with a password. Nil leaves it as it
 	// is: a program that does not know of it must not lift it.
 	SecondFactor *bool
+	// Verdicts lets the members say QA's verdict on what the team may see. Nil leaves it as it is.
+	Verdicts *bool
 }
 
 // ListTeams returns one page of teams and the next page's cursor: all of them to an admin, only
@@ -88,10 +90,14 @@ func putTeam(
 	old := t
 	out.Changed = out.Created || t.Description != p.Description ||
 		!slices.Equal(t.Members, p.Members) || !sameGrants(t.Grants, p.Grants) ||
-		p.SecondFactor != nil && t.SecondFactor != *p.SecondFactor
+		p.SecondFactor != nil && t.SecondFactor != *p.SecondFactor ||
+		p.Verdicts != nil && t.Verdicts != *p.Verdicts
 	t.Description, t.Members, t.Grants = p.Description, p.Members, p.Grants
 	if p.SecondFactor != nil {
 		t.SecondFactor = *p.SecondFactor
+	}
+	if p.Verdicts != nil {
+		t.Verdicts = *p.Verdicts
 	}
 	out.Object = t
 	if !out.Changed {

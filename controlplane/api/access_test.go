@@ -308,20 +308,25 @@ func allVisits() map[string]visit {
 		"preflightDeployment": {path: "/deployments/preflight", stranger: shown, reader: shown,
 			body: object{"name": "second", "project": "shop", "environment": "qa",
 				"versions": object{"api": "1.1"}}},
-		"getDeployment":      {path: deployment},
-		"extendDeployment":   {path: deployment + "/extend"},
-		"moveDeployment":     {path: deployment + "/move", body: object{}},
-		"listActivity":       {path: deployment + "/activity"},
-		"listComments":       {path: deployment + "/comments"},
-		"createComment":      {path: deployment + "/comments", body: object{"body": "it works"}},
-		"deleteComment":      {path: deployment + "/comments/" + nobodysDeployment},
-		"listMentionable":    {path: deployment + "/people"},
-		"holdDeployment":     {path: deployment + "/hold", body: object{"reason": "a demo"}},
-		"releaseDeployment":  {path: deployment + "/hold"},
-		"recreateDeployment": {path: deployment + "/recreate", body: object{"name": "once-more"}},
-		"getCloneSheet":      {path: deployment + "/clone-sheet"},
-		"diffDeployments":    {path: deployment + "/diff?with={id}"},
-		"getCapsule":         {path: deployment + "/capsule"},
+		"getDeployment":    {path: deployment},
+		"extendDeployment": {path: deployment + "/extend"},
+		"moveDeployment":   {path: deployment + "/move", body: object{}},
+		"listActivity":     {path: deployment + "/activity"},
+		"listComments":     {path: deployment + "/comments"},
+		"createComment":    {path: deployment + "/comments", body: object{"body": "it works"}},
+		"deleteComment":    {path: deployment + "/comments/" + nobodysDeployment},
+		"listMentionable":  {path: deployment + "/people"},
+		"listVerdicts":     {path: deployment + "/verdicts"},
+		"giveVerdict": {path: deployment + "/verdicts", body: object{"outcome": "passed",
+			"digest_set": strings.Repeat("a", 64)}},
+		"getVerdictStatement": {path: deployment + "/verdicts/" + leftVerdict + "/statement"},
+		"getVerdictKey":       {path: "/verdict-key", stranger: shown, reader: shown},
+		"holdDeployment":      {path: deployment + "/hold", body: object{"reason": "a demo"}},
+		"releaseDeployment":   {path: deployment + "/hold"},
+		"recreateDeployment":  {path: deployment + "/recreate", body: object{"name": "once-more"}},
+		"getCloneSheet":       {path: deployment + "/clone-sheet"},
+		"diffDeployments":     {path: deployment + "/diff?with={id}"},
+		"getCapsule":          {path: deployment + "/capsule"},
 		"listBranchTags": {path: "/projects/shop/branch-tags?branch=main", stranger: 404,
 			reader: shown},
 		"listTemplates": {path: "/projects/shop/templates", stranger: 404, reader: shown},
@@ -541,6 +546,7 @@ func TestAccess_Reader(t *testing.T) {
 	w.shop()
 	d := w.deploy("first")
 	w.leaveTests(d, "seed")
+	w.leaveVerdict(d)
 	token := w.token("reader")
 	all := readOperations(t)
 	for _, id := range operationNames(all) {
@@ -549,7 +555,8 @@ func TestAccess_Reader(t *testing.T) {
 		switch o.access {
 		case access.Public:
 			continue
-		case access.Admin, access.WriteDeployment, access.AnswerDeployment, access.RevealSecret:
+		case access.Admin, access.WriteDeployment, access.AnswerDeployment, access.RevealSecret,
+			access.GiveVerdict:
 			want = http.StatusForbidden
 		case access.ReadDeployment:
 			want = http.StatusOK
@@ -609,7 +616,9 @@ const nobodysDeployment = "01a1fc00-0000-7000-8000-000000000000"
 var needsAgent = map[string]bool{"testMail": true, "testSignOn": true, "startBackup": true,
 	"recoverNode": true, "adoptDeployment": true,
 	"purgeDeployment": true, "recreateDisputed": true, "upgradeNode": true, "openReach": true,
-	"giveUpMachine": true, "moveDeployment": true, "checkDeployment": true, "revealSecret": true}
+	"giveUpMachine": true, "moveDeployment": true, "checkDeployment": true, "revealSecret": true,
+	// What QA judges is ready, which only an agent can say.
+	"giveVerdict": true}
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form. TestProvisioningTokens uses two of them, and
@@ -720,6 +729,8 @@ func (w *world) before(id string, d controlplane.Deployment) {
 				Directory: "https://acme.invalid/directory"}}))
 	case "getStepTests":
 		w.leaveTests(d, "seed")
+	case "getVerdictStatement":
+		w.leaveVerdict(d)
 	case "acknowledgeAlert":
 		w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
 			return tx.Alerts().Start(w.t.Context(), controlplane.AlertCause{Condition: "job.failing",
@@ -894,7 +905,7 @@ func TestAccess_ServiceTokenOnForeignObjects(t *testing.T) {
 		case access.Admin:
 			want = http.StatusForbidden
 		case access.ReadDeployment, access.WriteDeployment, access.AnswerDeployment,
-			access.CommentDeployment, access.RevealSecret:
+			access.CommentDeployment, access.RevealSecret, access.GiveVerdict:
 			want = http.StatusNotFound
 		case access.ReadProject:
 			if strings.Contains(o.visit.path, "shop") {

@@ -89,6 +89,7 @@ func (s *server) PutTeam(
 	saved, err := s.Accounts.PutTeam(ctx, actorOf(ctx), accounts.TeamPut{
 		Name: r.Name, Description: valueOr(r.Body.Description, ""),
 		Members: valueOr(r.Body.Members, nil), SecondFactor: r.Body.SecondFactor,
+		Verdicts: r.Body.Verdicts,
 		Grants: convertAll(valueOr(r.Body.Grants, nil), func(g Grant) controlplane.TeamGrant {
 			return controlplane.TeamGrant{
 				Project: valueOr(g.Project, ""), Environment: valueOr(g.Environment, ""),
@@ -116,7 +117,7 @@ func (s *server) DeleteTeam(
 func toTeam(t controlplane.Team) Team {
 	return Team{
 		Name: t.Name, Description: ptrOrNil(t.Description), Members: orEmpty(t.Members),
-		SecondFactor: ptrOrNil(t.SecondFactor),
+		SecondFactor: ptrOrNil(t.SecondFactor), Verdicts: ptrOrNil(t.Verdicts),
 		Grants: convertAll(t.Grants, func(g controlplane.TeamGrant) Grant {
 			return Grant{
 				Project: ptrOrNil(g.Project), Environment: ptrOrNil(g.Environment), Level: Level(g.Level),

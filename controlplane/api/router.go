@@ -270,7 +270,8 @@ func spellOperation(operation string) string {
 func actionWithoutObject(a access.Action) access.Action {
 	switch a {
 	case access.ReadProject, access.ReadDeployment, access.WriteDeployment,
-		access.AnswerDeployment, access.CommentDeployment, access.RevealSecret:
+		access.AnswerDeployment, access.CommentDeployment, access.RevealSecret,
+		access.GiveVerdict:
 		return access.Self
 	default:
 		return a

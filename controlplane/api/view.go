@@ -72,6 +72,9 @@ func toDeployment(v lifecycle.View) Deployment {
 		})
 		d.Visitors = &all
 	}
+	if v.Verdict != nil {
+		d.Verdict = new(toVerdict(*v.Verdict))
+	}
 	if v.Question != nil {
 		d.Question = toQuestion(*v.Question)
 	}

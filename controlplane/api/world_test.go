@@ -115,6 +115,9 @@ func (i images) Inspect(
 }
 
 func (images) Ping(context.Context, registry.Source) error { return nil }
+func (images) Attach(context.Context, registry.Source, string, registry.Artifact) error {
+	return nil
+}
 
 func (images) DescribeTags(
 	context.Context, registry.Source, []string, time.Duration,

@@ -41,6 +41,8 @@ type Images interface {
 	// Describe returns what it finds out about tags within the time.
 	DescribeTags(ctx context.Context, s registry.Source, tags []string,
 		within time.Duration) map[string]registry.Image
+	// Attach puts an artifact beside the image of a digest.
+	Attach(ctx context.Context, s registry.Source, digest string, a registry.Artifact) error
 	// DescribeImage returns what a tag's image says about how it runs.
 	DescribeImage(ctx context.Context, s registry.Source, tag string) (registry.ImageConfig, error)
 }

@@ -96,6 +96,11 @@ func seedLocation(id controlplane.FactorID) seal.Location {
 	return seal.Location{Table: "second_factors", Row: string(id), Column: "seed"}
 }
 
+func verdictKeyLocation() seal.Location {
+	return seal.Location{Table: "verdict_key", Row: "one", Column: "key",
+		Label: "the key that signs verdicts"}
+}
+
 // locationOf is where a value belongs that a rotation seals anew.
 func locationOf(v postgres.SealedValue) (seal.Location, error) {
 	switch v.Place {
@@ -136,6 +141,8 @@ func locationOf(v postgres.SealedValue) (seal.Location, error) {
 		return acmeKeyLocation(controlplane.CertificateID(v.ID)), nil
 	case "second_factors":
 		return seedLocation(controlplane.FactorID(v.ID)), nil
+	case "verdict_key":
+		return verdictKeyLocation(), nil
 	default:
 		return seal.Location{}, fmt.Errorf("sealed values of %s cannot be rotated", v.Place)
 	}

@@ -66,6 +66,7 @@ func describePlace(v postgres.SealedValue) (what string, at seal.Location, err e
 		"acme_accounts":         "the key of an account for certificates",
 		"acme_certificates":     "the key of an ordered certificate",
 		"second_factors":        "the seed of a second factor",
+		"verdict_key":           "the key that signs verdicts",
 	}[v.Place]
 	if what == "" {
 		err = errors.New("sealed values of " + v.Place + " have no name for people")

@@ -11,6 +11,7 @@ package lifecycle
 
 import (
 	"context"
+	"crypto"
 	"log/slog"
 	"net"
 	"net/url"
@@ -40,6 +41,8 @@ type Catalog interface {
 	// newer build.
 	DescribeBuild(ctx context.Context, actor access.Actor, v controlplane.ServiceVersion) (
 		controlplane.ServiceBuild, error)
+	// AttachStatement puts a signed statement beside an image in its registry.
+	AttachStatement(ctx context.Context, actor access.Actor, p controlplane.PendingAttachment) error
 	// ParameterProblems holds the plugins' parameters to their schemas.
 	ParameterProblems(p pipeline.Pipeline) ([]controlplane.Problem, error)
 	// PinnedProblems holds pinned outputs to what their steps declare.
@@ -61,6 +64,8 @@ type Keys interface {
 	// SealRunSecret seals a value with the run that uses it.
 	SealRunSecret(run controlplane.RunID, name string,
 		value controlplane.Plain) (controlplane.Sealed, error)
+	// VerdictSigner returns the key that signs verdicts; the first call makes it.
+	VerdictSigner(ctx context.Context, tx *postgres.Tx) (key crypto.Signer, public string, err error)
 }
 
 // Config is what New needs.

@@ -26,6 +26,8 @@ type View struct {
 	// Visitors are at its addresses; You, as the actor sees it, is one of them or empty.
 	Visitors []controlplane.Visitor
 	You      controlplane.UserID
+	// Verdict is what QA said last, without images; nil if nothing. It may be void.
+	Verdict *controlplane.Verdict
 	// Queue is the position in the queue; nil if it is not queued.
 	Queue *controlplane.QueueEntry
 	// ExpiresAt is when it is removed for lack of interest; zero is never.

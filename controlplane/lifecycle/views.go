@@ -91,6 +91,10 @@ func (l *Lifecycle) addLiveState(
 	if err != nil {
 		return nil, err
 	}
+	verdicts, err := tx.Verdicts().ListLatest(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]sharedView, len(found))
 	for i, k := range found {
 		d := k.deployment
@@ -103,6 +107,9 @@ func (l *Lifecycle) addLiveState(
 		}
 		if r, ok := requests[d.ID]; ok {
 			all[i].view.PullRequest = &r
+		}
+		if q, ok := verdicts[d.ID]; ok {
+			all[i].view.Verdict = &q
 		}
 		if q, ok := open[d.ID]; ok {
 			all[i].question = &q

@@ -29,6 +29,10 @@ func (t Deployments) GetBuildFacts(
 		f.Review = &controlplane.ReviewFacts{Number: int(r.ReviewNumber), Title: r.ReviewTitle,
 			Link: r.ReviewLink, Branch: r.ReviewBranch, Commit: r.ReviewCommit}
 	}
+	if r.Verdict != "" {
+		f.Verdict = &controlplane.Verdict{Outcome: controlplane.VerdictOutcome(r.Verdict),
+			Author: r.VerdictBy, At: r.VerdictAt}
+	}
 	var versions []controlplane.ServiceVersion
 	if err := decodeJSON(r.Versions, &versions); err != nil {
 		return f, fmt.Errorf("versions of deployment %s: %w", id, err)

@@ -91,6 +91,8 @@ func (t MasterKeys) Reseal(ctx context.Context, v SealedValue, sealed controlpla
 		_, err = t.q.ResealACMECertificate(ctx, sealed, v.ID, v.Value)
 	case "second_factors":
 		_, err = t.q.ResealFactor(ctx, sealed, v.ID, v.Value)
+	case "verdict_key":
+		_, err = t.q.ResealVerdictKey(ctx, sealed, v.Value)
 	default:
 		err = fmt.Errorf("no such place")
 	}

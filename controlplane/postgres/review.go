@@ -44,6 +44,7 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		NextID:       emptyIfNull[controlplane.DeploymentID](r.NextID), Remark: r.Remark,
 		HostRecord: r.HostRecord, HostCommit: r.HostCommit,
+		VerdictWanted: r.VerdictWanted, VerdictTold: r.VerdictTold,
 		State: controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
 		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt),
 		WaitsSince: zeroIfNull(r.WaitsSince)}
@@ -205,7 +206,7 @@ func (t Reviews) Save(ctx context.Context, r controlplane.Review) error {
 		State: string(r.State), Detail: r.Detail, Done: r.Done, Told: r.Told,
 		CommentID: r.CommentID, DeploymentID: nullIfEmpty(r.DeploymentID), DueAt: r.DueAt,
 		NextID: nullIfEmpty(r.NextID), Remark: r.Remark, HostRecord: r.HostRecord,
-		HostCommit: r.HostCommit, Generation: r.Generation,
+		HostCommit: r.HostCommit, VerdictTold: r.VerdictTold, Generation: r.Generation,
 		WaitsSince: nullIfZero(r.WaitsSince)})
 	if err != nil {
 		return fmt.Errorf("save review: %w", translateError(err))

@@ -46,6 +46,8 @@ var ingressRights = []string{
 	"GRANT SELECT (id, expires_at) ON sessions TO %[1]s",
 	"GRANT SELECT (id, deployment_id, number, pipeline_version, traceparent) ON runs TO %[1]s",
 	"GRANT SELECT (id, name) ON projects TO %[1]s",
+	"GRANT SELECT (id, verdicts) ON teams TO %[1]s",
+	"GRANT SELECT (id, deployment_id, outcome, author, at, voided_at) ON verdicts TO %[1]s",
 	"GRANT SELECT ON deployment_expiries TO %[1]s",
 	"GRANT SELECT (deployment_id, number, title, link, branch, commit, changed_at) ON reviews " +
 		"TO %[1]s",

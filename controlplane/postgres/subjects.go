@@ -53,6 +53,12 @@ type Comments struct{ subject }
 // Comments returns the handle in this transaction.
 func (t *Tx) Comments() Comments { return Comments{t.subject()} }
 
+// Verdicts is the handle for what QA says about deployments.
+type Verdicts struct{ subject }
+
+// Verdicts returns the handle in this transaction.
+func (t *Tx) Verdicts() Verdicts { return Verdicts{t.subject()} }
+
 // AccessRequests is the handle for what people asked admins for.
 type AccessRequests struct{ subject }
 

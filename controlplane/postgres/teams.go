@@ -34,7 +34,7 @@ func (t Teams) read(ctx context.Context, r dbsqlc.Team) (controlplane.Team, erro
 	}
 	return controlplane.Team{
 		ID: controlplane.TeamID(r.ID), Name: r.Name, Description: r.Description,
-		Members: members, Grants: grants, SecondFactor: r.SecondFactor,
+		Members: members, Grants: grants, SecondFactor: r.SecondFactor, Verdicts: r.Verdicts,
 	}, nil
 }
 
@@ -63,9 +63,10 @@ func (t Teams) Put(ctx context.Context, team controlplane.Team, created bool) er
 	var err error
 	if created {
 		err = t.q.InsertTeam(ctx, dbsqlc.InsertTeamParams{ID: string(team.ID), Name: team.Name,
-			Description: team.Description, SecondFactor: team.SecondFactor})
+			Description: team.Description, SecondFactor: team.SecondFactor, Verdicts: team.Verdicts})
 	} else {
-		err = t.q.UpdateTeam(ctx, team.Description, team.SecondFactor, string(team.ID))
+		err = t.q.UpdateTeam(ctx, dbsqlc.UpdateTeamParams{ID: string(team.ID),
+			Description: team.Description, SecondFactor: team.SecondFactor, Verdicts: team.Verdicts})
 	}
 	if err != nil {
 		return fmt.Errorf("put team: %w", translateError(err))
@@ -149,7 +150,7 @@ func (t Teams) ListGrants(
 		all[i] = controlplane.Grant{
 			Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
 			Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
-			Level:       controlplane.Level(r.Level),
+			Level:       controlplane.Level(r.Level), Verdicts: r.Verdicts,
 		}
 	}
 	return all, nil
@@ -186,7 +187,7 @@ func (t Teams) ListGrantsByTeam(
 			Grant: controlplane.Grant{
 				Project:     emptyIfNull[controlplane.ProjectID](r.ProjectID),
 				Environment: emptyIfNull[controlplane.EnvironmentID](r.EnvironmentID),
-				Level:       controlplane.Level(r.Level),
+				Level:       controlplane.Level(r.Level), Verdicts: r.Verdicts,
 			},
 		}
 	}

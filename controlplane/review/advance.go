@@ -48,6 +48,9 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	case answered:
 		r.reportAnswer(ctx, rule, &x)
 	}
+	if x.VerdictTold < x.VerdictWanted {
+		r.reportVerdict(ctx, rule, &x)
+	}
 	if err := r.saveReview(ctx, x); err != nil {
 		return err
 	}

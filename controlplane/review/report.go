@@ -172,12 +172,13 @@ func (h codeHost) postComment(ctx context.Context, x *controlplane.Review, body 
 
 func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links []string,
 	tests *controlplane.TestSummary) error {
-	if x.Commit == "" || x.State == controlplane.ReviewRemoved {
+	generic := h.rule.Source == controlplane.ReviewGeneric // its one message holds the state
+	if x.Commit == "" || x.State == controlplane.ReviewRemoved || generic {
 		return nil
 	}
-	state, target := "failure", ""
+	state, target := statusFailure, ""
 	if x.State == controlplane.ReviewReady {
-		state = "success"
+		state = statusSuccess
 	}
 	if len(links) > 0 {
 		target = links[0]
@@ -186,23 +187,8 @@ func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links [
 	if detail == "" && tests != nil {
 		detail = describeTests(*tests)
 	}
-	words := clipText(x.Deployment+": "+string(x.State)+" "+detail, 130)
-	name := "nullops/" + h.rule.Name
-	switch h.rule.Source {
-	case controlplane.ReviewGitHub, controlplane.ReviewGitea:
-		return h.callAPI(ctx, http.MethodPost, "/repos/"+h.repositoryPath(x)+"/statuses/"+
-			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
-			"description": words, "context": name}, nil)
-	case controlplane.ReviewGitLab:
-		if state == "failure" {
-			state = "failed"
-		}
-		return h.callAPI(ctx, http.MethodPost, "/projects/"+h.repositoryPath(x)+"/statuses/"+
-			url.PathEscape(x.Commit), map[string]string{"state": state, "target_url": target,
-			"description": words, "name": name}, nil)
-	default:
-		return nil // the one message holds the state
-	}
+	return h.postCommitStatus(ctx, x, commitStatus{name: "nullops/" + h.rule.Name, state: state,
+		target: target, words: x.Deployment + ": " + string(x.State) + " " + detail})
 }
 
 // refusedError is an answer of a code host that is no success.

@@ -47,7 +47,10 @@ func (images) ListTags(context.Context, registry.Source) (t registry.TagList, er
 	return t, nil
 }
 func (images) Resolve(context.Context, registry.Source, string) (string, error) { return "", nil }
-func (images) Ping(context.Context, registry.Source) error                      { return nil }
+func (images) Attach(context.Context, registry.Source, string, registry.Artifact) error {
+	return nil
+}
+func (images) Ping(context.Context, registry.Source) error { return nil }
 func (images) DescribeTags(
 	context.Context, registry.Source, []string, time.Duration,
 ) map[string]registry.Image {

@@ -134,6 +134,7 @@ export const texts = {
     changedAt: (at: string) => `Changed ${at}`,
     healthy: (good: number, all: number) => `${good} of ${all} healthy`,
     here: (n: number) => `${n} here`,
+    qa: (said: string) => `QA: ${said}`,
     steps: (done: number, all: number) => `${done} of ${all}`,
     offline: (node: string) => `${node} is offline`,
     waiting: (node: string) => `waiting for node ${node}`,

@@ -127,12 +127,13 @@ ORDER BY t.name LIMIT @most;
 
 -- name: InsertTeam :exec
 -- A new team.
-INSERT INTO teams (id, name, description, second_factor)
-VALUES (@id, @name, @description, @second_factor);
+INSERT INTO teams (id, name, description, second_factor, verdicts)
+VALUES (@id, @name, @description, @second_factor, @verdicts);
 
 -- name: UpdateTeam :exec
 -- What an admin changes about a team itself.
-UPDATE teams SET description = @description, second_factor = @second_factor WHERE id = @id;
+UPDATE teams SET description = @description, second_factor = @second_factor,
+    verdicts = @verdicts WHERE id = @id;
 
 -- name: DeleteTeam :exec
 -- Memberships and grants go along.
@@ -174,8 +175,9 @@ SELECT @team_id, id, @level FROM environments WHERE name = @name;
 
 -- name: ListGrantsOfUser :many
 -- All grants of all teams of a person: what every decision is made from.
-SELECT g.project_id, g.environment_id, g.level FROM grants g
-    JOIN memberships m ON m.team_id = g.team_id WHERE m.user_id = @user_id;
+SELECT g.project_id, g.environment_id, g.level, t.verdicts FROM grants g
+    JOIN memberships m ON m.team_id = g.team_id JOIN teams t ON t.id = g.team_id
+WHERE m.user_id = @user_id;
 
 -- name: GetUserForAccess :one
 -- What a decision about a person needs: no hash, so that the ingress's role may ask it.

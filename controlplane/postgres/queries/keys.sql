@@ -26,6 +26,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE key IS NOT NULL
     UNION ALL SELECT sealed_kid(seed), 'second_factors' FROM second_factors
         WHERE seed IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'verdict_key' FROM verdict_key
 ) AS every GROUP BY kid, place ORDER BY kid, place;
 
 -- name: ListSealedElsewhere :many
@@ -66,6 +67,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> @kid::text
     UNION ALL SELECT 'second_factors', id::text, '', 0, seed
         FROM second_factors WHERE seed IS NOT NULL AND sealed_kid(seed) <> @kid::text
+    UNION ALL SELECT 'verdict_key', 'one', '', 0, key
+        FROM verdict_key WHERE sealed_kid(key) <> @kid::text
 ) AS every LIMIT @most;
 
 -- Each of these replaces a sealed value unless somebody replaced it meanwhile.
@@ -139,3 +142,7 @@ UPDATE acme_certificates SET key = @new WHERE id = @id AND key = @old;
 -- name: ResealFactor :execrows
 -- See above.
 UPDATE second_factors SET seed = @new WHERE id = @id AND seed = @old;
+
+-- name: ResealVerdictKey :execrows
+-- See above.
+UPDATE verdict_key SET key = @new WHERE key = @old;

@@ -51,7 +51,8 @@ ON CONFLICT DO NOTHING;
 
 -- name: ListTeamGrantsOfUser :many
 -- Every grant of a person with the team that gives it, for explanations.
-SELECT t.name AS team, g.project_id, g.environment_id, g.level, coalesce(p.name, '')::text AS project,
+SELECT t.name AS team, g.project_id, g.environment_id, g.level, t.verdicts,
+    coalesce(p.name, '')::text AS project,
     coalesce(e.name, '')::text AS environment
 FROM grants g JOIN teams t ON t.id = g.team_id JOIN memberships m ON m.team_id = t.id
     LEFT JOIN projects p ON p.id = g.project_id LEFT JOIN environments e ON e.id = g.environment_id

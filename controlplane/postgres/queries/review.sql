@@ -121,6 +121,7 @@ WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR r.verdict_told < r.verdict_wanted
             OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
@@ -136,13 +137,17 @@ WHERE id IN (
 ) RETURNING *;
 
 -- name: SaveReview :exec
--- What became of it, unless something new came in meanwhile.
+-- What became of it, unless something new came in meanwhile. With another deployment the status of
+-- a commit that has a verdict becomes another one.
 UPDATE reviews SET state = @state, detail = @detail, done = @done, told = @told,
     comment_id = @comment_id, deployment_id = @deployment_id, next_id = @next_id,
     remark = @remark, waits_since = @waits_since, host_record = @host_record, host_commit = @host_commit,
-    due_at = @due_at, claimed_until = NULL,
+    due_at = @due_at, claimed_until = NULL, verdict_told = @verdict_told,
+    verdict_wanted = verdict_wanted + CASE WHEN reviews.deployment_id IS DISTINCT FROM @deployment_id::uuid
+        AND EXISTS (SELECT FROM verdicts v WHERE v.review_id = reviews.id
+            AND v.commit = reviews.commit) THEN 1 ELSE 0 END,
     changed_at = CASE WHEN state <> @state OR detail <> @detail THEN now() ELSE changed_at END
-WHERE id = @id AND generation = @generation;
+WHERE reviews.id = @id AND reviews.generation = @generation;
 
 -- name: ReleaseReview :exec
 -- Whoever finds that something new came in gives it back.

@@ -2463,6 +2463,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/verdicts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What QA says about a deployment, the newest first
+         * @description At most 100. Only the newest can stand: it is void as soon as the deployment runs other images.
+         */
+        get: operations["listVerdicts"];
+        put?: never;
+        /**
+         * Say QA's verdict on a ready deployment
+         * @description `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+         */
+        post: operations["giveVerdict"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/verdicts/{verdict}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The signed statement of a verdict
+         * @description A Sigstore bundle with a DSSE envelope that holds an in-toto statement, as it is attached to each image.
+         */
+        get: operations["getVerdictStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verdict-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The public key of verdicts
+         * @description It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+         */
+        get: operations["getVerdictKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/people": {
         parameters: {
             query?: never;
@@ -3917,6 +3981,66 @@ export interface components {
             object: string;
             note?: string;
         };
+        /**
+         * @description One with remarks has passed, and people should know something.
+         * @enum {string}
+         */
+        VerdictOutcome: "passed" | "failed" | "remarks";
+        Verdict: {
+            id: string;
+            outcome: components["schemas"]["VerdictOutcome"];
+            /** @description Plain text. */
+            remarks?: string;
+            /** @description The set of images that it is about. */
+            digest_set: string;
+            /** @description The run that the deployment had then. */
+            run: number;
+            author: string;
+            /** Format: date-time */
+            at: string;
+            /** @description The commit of the pull request that has the status, if any. */
+            commit?: string;
+            /**
+             * Format: date-time
+             * @description Absent while it stands.
+             */
+            voided_at?: string;
+            /** @description Why it does not stand any more. */
+            voided_reason?: string;
+            /** @description Each image of the deployment; absent from lists of deployments. */
+            images?: components["schemas"]["VerdictImage"][];
+        };
+        VerdictImage: {
+            image: string;
+            digest: string;
+            /**
+             * Format: date-time
+             * @description When the statement was attached to it in its registry.
+             */
+            attached_at?: string;
+            /** @description Why it is not attached yet. It is tried again for a day. */
+            problem?: string;
+        };
+        VerdictList: {
+            items: components["schemas"]["Verdict"][];
+            /** @description The set of images that the deployment runs now. */
+            digest_set: string;
+            /** @description Whether you may say one now. */
+            may: boolean;
+            /** @description Why not, as a sentence. */
+            refusal?: string;
+        };
+        VerdictCreate: {
+            outcome: components["schemas"]["VerdictOutcome"];
+            /** @description Plain text; needed for the outcome `remarks`. */
+            remarks?: string;
+            /** @description The set of images that was tested. */
+            digest_set: string;
+        };
+        VerdictKey: {
+            /** @description ECDSA on P-256, in PEM. */
+            public_key: string;
+        };
         DeploymentComment: {
             id: string;
             author: string;
@@ -4020,7 +4144,7 @@ export interface components {
             reason?: string;
         };
         /** @enum {string} */
-        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "access.asked" | "alert.started" | "alert.ended" | "budget.reached" | "budget.removing";
+        NoticeEvent: "deployment.created" | "deployment.ready" | "deployment.failed" | "deployment.canceled" | "deployment.removed" | "deployment.stuck" | "deployment.forgotten" | "deployment.expiring" | "deployment.degraded" | "deployment.recovered" | "deployment.offline" | "deployment.online" | "deployment.verdict" | "deployment.verdict_voided" | "node.online" | "node.offline" | "node.untrusted" | "node.incompatible" | "controlplane.failing" | "controlplane.recovered" | "access.asked" | "alert.started" | "alert.ended" | "budget.reached" | "budget.removing";
         /** @enum {string} */
         WebhookKind: "json" | "slack" | "mattermost" | "teams";
         /** @example 2026-11-01 */
@@ -5324,6 +5448,8 @@ export interface components {
             grants?: components["schemas"]["Grant"][];
             /** @description Every member who signs in with a password must have a second factor. Without it, nothing changes about that. */
             second_factor?: boolean;
+            /** @description The members may say QA's verdict on deployments of the projects and environments that the team has a grant on. Without it, nothing changes about that. */
+            verdicts?: boolean;
         };
         /** @description Exactly one of project and environment. */
         Grant: {
@@ -5338,6 +5464,8 @@ export interface components {
             grants: components["schemas"]["Grant"][];
             /** @description Every member who signs in with a password must have a second factor. */
             second_factor?: boolean;
+            /** @description The members may say QA's verdict on deployments of the projects and environments that the team has a grant on. */
+            verdicts?: boolean;
         };
         TeamSaved: {
             changed: boolean;
@@ -6507,6 +6635,8 @@ export interface components {
             request_id?: string;
             queue?: components["schemas"]["QueueEntry"];
             pull_request?: components["schemas"]["PullRequest"];
+            /** @description What QA said last; absent if nothing. It may be void. */
+            verdict?: components["schemas"]["Verdict"];
             level: components["schemas"]["Level"];
             question?: components["schemas"]["Question"];
             /** @description Who made a request to its URLs within the last five minutes, the last first; absent is nobody. */
@@ -11530,6 +11660,117 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listVerdicts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerdictList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    giveVerdict: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+                 * @example clone-of-shop-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["InOnce"];
+            };
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "remarks",
+                 *       "remarks": "The cart is slow on phones.",
+                 *       "digest_set": "5a8f0b6f2c1f4d4d2f0c7f1a9a0e6d3b5a8f0b6f2c1f4d4d2f0c7f1a9a0e6d3b"
+                 *     }
+                 */
+                "application/json": components["schemas"]["VerdictCreate"];
+            };
+        };
+        responses: {
+            /** @description Stored */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verdict"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getVerdictStatement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The verdict's id. */
+                verdict: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getVerdictKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerdictKey"];
+                };
             };
             default: components["responses"]["Problem"];
         };

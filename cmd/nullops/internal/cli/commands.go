@@ -12,7 +12,7 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
 		deployCommand(), cloneCommand(), diffCommand(), compareCommand(), templateCommand(),
-		extendCommand(), holdCommand(), releaseCommand(), commentCommand(),
+		extendCommand(), holdCommand(), releaseCommand(), commentCommand(), verdictCommand(),
 		activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
 		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),

@@ -156,7 +156,8 @@ func userObject(u apiclient.User) object {
 }
 
 func teamObject(t apiclient.Team) object {
-	body := apiclient.TeamPut{Description: t.Description, SecondFactor: t.SecondFactor}
+	body := apiclient.TeamPut{Description: t.Description, SecondFactor: t.SecondFactor,
+		Verdicts: t.Verdicts}
 	if len(t.Members) > 0 {
 		slices.Sort(t.Members)
 		body.Members = &t.Members

@@ -246,6 +246,9 @@ func detailOf(d apiclient.Deployment) string {
 	if isMarked(d) {
 		detail = "tests: " + testsText(*d.Tests)
 	}
+	if qa := verdictText(d.Verdict); qa != "" {
+		detail = strings.TrimPrefix(detail+", "+qa, ", ")
+	}
 	switch {
 	case reason == "":
 		return detail

@@ -21,7 +21,7 @@ func teamCommand() *cobra.Command {
 		func(t *apiclient.Team, users []string) {
 			t.Members = slices.DeleteFunc(t.Members,
 				func(m string) bool { return slices.Contains(users, m) })
-		}), teamGrantCommand(), teamRemoveCommand())
+		}), teamGrantCommand(), teamVerdictsCommand(), teamRemoveCommand())
 	return c
 }
 
@@ -93,7 +93,8 @@ func changeTeam(c *cobra.Command, name string, change func(*apiclient.Team)) err
 	}
 	change(&t)
 	saved, err := api.PutTeamWithResponse(c.Context(), name, apiclient.TeamPut{
-		Description: t.Description, Members: &t.Members, Grants: &t.Grants}, unchangedSince(tag))
+		Description: t.Description, Members: &t.Members, Grants: &t.Grants, Verdicts: t.Verdicts},
+		unchangedSince(tag))
 	return checkAnswer(saved, err)
 }
 
@@ -123,6 +124,20 @@ func teamGrantCommand() *cobra.Command {
 		})
 	}
 	return c
+}
+
+func teamVerdictsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "verdicts TEAM yes|no", Args: exit.ExactArgs(2),
+		Short: "Set whether a team may say QA's verdict on what it may see",
+		RunE: func(c *cobra.Command, args []string) error {
+			if args[1] != "yes" && args[1] != "no" {
+				return exit.AsUsageError(fmt.Errorf("%q is not yes or no", args[1]))
+			}
+			may := args[1] == "yes"
+			return changeTeam(c, args[0], func(t *apiclient.Team) { t.Verdicts = &may })
+		},
+	}
 }
 
 func teamRemoveCommand() *cobra.Command {

@@ -72,6 +72,9 @@ func toAbout(f controlplane.BuildFacts) ingress.About {
 		out.Why = &ingress.AboutReview{Title: r.Title, Number: r.Number, Link: r.Link,
 			Branch: r.Branch, Commit: r.Commit}
 	}
+	if v := f.Verdict; v != nil {
+		out.Verdict = &ingress.AboutVerdict{Outcome: string(v.Outcome), By: v.Author, At: v.At}
+	}
 	for _, s := range f.Services {
 		out.Services = append(out.Services, ingress.AboutService{Service: string(s.Step),
 			Image: s.Image, Tag: s.Tag, Digest: s.Digest, Branch: s.Branch, Commit: s.Commit,

@@ -378,6 +378,7 @@ func (b *serverBase) backgroundJobs(people *accounts.Accounts) []jobs.Job {
 		jobs.ForgetSessions(people), jobs.ForgetKeys(b.store), jobs.ForgetOffers(b.lifecycle, log),
 		jobs.Expire(b.lifecycle, b.store, log), jobs.NoticeExpiry(b.lifecycle),
 		jobs.ForgetRemoved(b.lifecycle, log), jobs.FinishMoves(b.lifecycle, log),
+		jobs.AttachVerdicts(b.lifecycle),
 		jobs.VerifyAudit(b.audit, log),
 		jobs.TrimUsage(b.usage, log), jobs.ForgetPasses(b.gate),
 		jobs.ForgetVisitors(b.lifecycle),

@@ -172,7 +172,7 @@ func (q *Queries) GetSession(ctx context.Context, hash []byte, idleSince time.Ti
 }
 
 const getTeam = `-- name: GetTeam :one
-SELECT id, name, description, second_factor FROM teams WHERE name = $1
+SELECT id, name, description, second_factor, verdicts FROM teams WHERE name = $1
 `
 
 // A team by name.
@@ -184,6 +184,7 @@ func (q *Queries) GetTeam(ctx context.Context, name string) (Team, error) {
 		&i.Name,
 		&i.Description,
 		&i.SecondFactor,
+		&i.Verdicts,
 	)
 	return i, err
 }
@@ -364,8 +365,8 @@ func (q *Queries) InsertSession(ctx context.Context, arg InsertSessionParams) er
 }
 
 const insertTeam = `-- name: InsertTeam :exec
-INSERT INTO teams (id, name, description, second_factor)
-VALUES ($1, $2, $3, $4)
+INSERT INTO teams (id, name, description, second_factor, verdicts)
+VALUES ($1, $2, $3, $4, $5)
 `
 
 type InsertTeamParams struct {
@@ -373,6 +374,7 @@ type InsertTeamParams struct {
 	Name         string
 	Description  string
 	SecondFactor bool
+	Verdicts     bool
 }
 
 // A new team.
@@ -382,6 +384,7 @@ func (q *Queries) InsertTeam(ctx context.Context, arg InsertTeamParams) error {
 		arg.Name,
 		arg.Description,
 		arg.SecondFactor,
+		arg.Verdicts,
 	)
 	return err
 }
@@ -449,14 +452,16 @@ func (q *Queries) InsertUser(ctx context.Context, arg InsertUserParams) error {
 }
 
 const listGrantsOfUser = `-- name: ListGrantsOfUser :many
-SELECT g.project_id, g.environment_id, g.level FROM grants g
-    JOIN memberships m ON m.team_id = g.team_id WHERE m.user_id = $1
+SELECT g.project_id, g.environment_id, g.level, t.verdicts FROM grants g
+    JOIN memberships m ON m.team_id = g.team_id JOIN teams t ON t.id = g.team_id
+WHERE m.user_id = $1
 `
 
 type ListGrantsOfUserRow struct {
 	ProjectID     *string
 	EnvironmentID *string
 	Level         string
+	Verdicts      bool
 }
 
 // All grants of all teams of a person: what every decision is made from.
@@ -469,7 +474,12 @@ func (q *Queries) ListGrantsOfUser(ctx context.Context, userID string) ([]ListGr
 	items := []ListGrantsOfUserRow{}
 	for rows.Next() {
 		var i ListGrantsOfUserRow
-		if err := rows.Scan(&i.ProjectID, &i.EnvironmentID, &i.Level); err != nil {
+		if err := rows.Scan(
+			&i.ProjectID,
+			&i.EnvironmentID,
+			&i.Level,
+			&i.Verdicts,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -578,7 +588,7 @@ func (q *Queries) ListTeamGrants(ctx context.Context, teamID string) ([]ListTeam
 }
 
 const listTeams = `-- name: ListTeams :many
-SELECT id, name, description, second_factor FROM teams t WHERE t.name > $1 AND ($2::boolean OR EXISTS (
+SELECT id, name, description, second_factor, verdicts FROM teams t WHERE t.name > $1 AND ($2::boolean OR EXISTS (
     SELECT FROM memberships m WHERE m.team_id = t.id AND m.user_id = $3))
 ORDER BY t.name LIMIT $4
 `
@@ -610,6 +620,7 @@ func (q *Queries) ListTeams(ctx context.Context, arg ListTeamsParams) ([]Team, e
 			&i.Name,
 			&i.Description,
 			&i.SecondFactor,
+			&i.Verdicts,
 		); err != nil {
 			return nil, err
 		}
@@ -781,12 +792,25 @@ func (q *Queries) TouchToken(ctx context.Context, at *time.Time, iD string) erro
 }
 
 const updateTeam = `-- name: UpdateTeam :exec
-UPDATE teams SET description = $1, second_factor = $2 WHERE id = $3
+UPDATE teams SET description = $1, second_factor = $2,
+    verdicts = $3 WHERE id = $4
 `
 
+type UpdateTeamParams struct {
+	Description  string
+	SecondFactor bool
+	Verdicts     bool
+	ID           string
+}
+
 // What an admin changes about a team itself.
-func (q *Queries) UpdateTeam(ctx context.Context, description string, secondFactor bool, iD string) error {
-	_, err := q.db.Exec(ctx, updateTeam, description, secondFactor, iD)
+func (q *Queries) UpdateTeam(ctx context.Context, arg UpdateTeamParams) error {
+	_, err := q.db.Exec(ctx, updateTeam,
+		arg.Description,
+		arg.SecondFactor,
+		arg.Verdicts,
+		arg.ID,
+	)
 	return err
 }
 

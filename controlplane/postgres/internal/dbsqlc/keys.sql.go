@@ -46,6 +46,8 @@ SELECT place::text AS place, id::text AS id, part::text AS part, version::int AS
         FROM acme_certificates WHERE key IS NOT NULL AND sealed_kid(key) <> $1::text
     UNION ALL SELECT 'second_factors', id::text, '', 0, seed
         FROM second_factors WHERE seed IS NOT NULL AND sealed_kid(seed) <> $1::text
+    UNION ALL SELECT 'verdict_key', 'one', '', 0, key
+        FROM verdict_key WHERE sealed_kid(key) <> $1::text
 ) AS every LIMIT $2
 `
 
@@ -110,6 +112,7 @@ SELECT kid::text AS kid, place::text AS place, count(*) AS n FROM (
         WHERE key IS NOT NULL
     UNION ALL SELECT sealed_kid(seed), 'second_factors' FROM second_factors
         WHERE seed IS NOT NULL
+    UNION ALL SELECT sealed_kid(key), 'verdict_key' FROM verdict_key
 ) AS every GROUP BY kid, place ORDER BY kid, place
 `
 
@@ -384,6 +387,19 @@ UPDATE secrets SET value = $1 WHERE id = $2 AND value = $3
 // See above.
 func (q *Queries) ResealSecret(ctx context.Context, new []byte, iD string, old []byte) (int64, error) {
 	result, err := q.db.Exec(ctx, resealSecret, new, iD, old)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const resealVerdictKey = `-- name: ResealVerdictKey :execrows
+UPDATE verdict_key SET key = $1 WHERE key = $2
+`
+
+// See above.
+func (q *Queries) ResealVerdictKey(ctx context.Context, new []byte, old []byte) (int64, error) {
+	result, err := q.db.Exec(ctx, resealVerdictKey, new, old)
 	if err != nil {
 		return 0, err
 	}

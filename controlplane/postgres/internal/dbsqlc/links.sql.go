@@ -247,7 +247,8 @@ func (q *Queries) ListInvitations(ctx context.Context, now time.Time) ([]Link, e
 }
 
 const listTeamGrantsOfUser = `-- name: ListTeamGrantsOfUser :many
-SELECT t.name AS team, g.project_id, g.environment_id, g.level, coalesce(p.name, '')::text AS project,
+SELECT t.name AS team, g.project_id, g.environment_id, g.level, t.verdicts,
+    coalesce(p.name, '')::text AS project,
     coalesce(e.name, '')::text AS environment
 FROM grants g JOIN teams t ON t.id = g.team_id JOIN memberships m ON m.team_id = t.id
     LEFT JOIN projects p ON p.id = g.project_id LEFT JOIN environments e ON e.id = g.environment_id
@@ -259,6 +260,7 @@ type ListTeamGrantsOfUserRow struct {
 	ProjectID     *string
 	EnvironmentID *string
 	Level         string
+	Verdicts      bool
 	Project       string
 	Environment   string
 }
@@ -278,6 +280,7 @@ func (q *Queries) ListTeamGrantsOfUser(ctx context.Context, userID string) ([]Li
 			&i.ProjectID,
 			&i.EnvironmentID,
 			&i.Level,
+			&i.Verdicts,
 			&i.Project,
 			&i.Environment,
 		); err != nil {

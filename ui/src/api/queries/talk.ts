@@ -17,6 +17,15 @@ export const comments = (id: string) =>
     refetchInterval: 10_000,
   });
 
+/** What QA says about a deployment, the newest first. */
+export const verdicts = (id: string) =>
+  queryOptions({
+    queryKey: ["deployment", id, "verdicts"],
+    queryFn: () =>
+      ask(client.GET("/api/v1/deployments/{id}/verdicts", { params: { path: { id } } })),
+    refetchInterval: 10_000,
+  });
+
 /** Up to twenty people who may see a deployment and whose names begin so. */
 export const mentionable = (id: string, prefix: string) =>
   queryOptions({

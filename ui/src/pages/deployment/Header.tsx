@@ -17,6 +17,7 @@ import { workingTime } from "./elapsedTime";
 import { MainUrl } from "./MainUrl";
 import { stateMessage } from "./stateMessage";
 import { TimeLeft } from "./TimeLeft";
+import { stateOfVerdict } from "./verdictState";
 import { WhoIsHere } from "./WhoIsHere";
 
 const t = pageTexts;
@@ -123,6 +124,7 @@ function Facts({ deployment }: { deployment: Deployment }) {
       <Tries deployment={deployment} />
       <Degraded deployment={deployment} />
       <Marked deployment={deployment} />
+      <Judged deployment={deployment} />
       {deployment.detail && !["failed", "stuck"].includes(deployment.status) ? (
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
@@ -139,6 +141,16 @@ function Degraded({ deployment }: { deployment: Deployment }) {
   return (
     <StatusMark state="degraded" small>
       <BidiSafe text={deployment.condition_reason ?? ""} />
+    </StatusMark>
+  );
+}
+
+/** What QA said last. */
+function Judged({ deployment: { verdict } }: { deployment: Deployment }) {
+  if (!verdict) return null;
+  return (
+    <StatusMark state={stateOfVerdict(verdict)} small>
+      {verdict.voided_at ? t.qaVoid : t.qa[verdict.outcome]}
     </StatusMark>
   );
 }

@@ -32,6 +32,7 @@ const Compare = lazy(() => loadChunk(() => import("./Compare")));
 const Details = lazy(() => loadChunk(() => import("./Details")));
 const Logs = lazy(() => loadChunk(() => import("./Logs")));
 const Metrics = lazy(() => loadChunk(() => import("./Metrics")));
+const Verdict = lazy(() => loadChunk(() => import("./Verdict")));
 const Terminal = lazy(() => loadChunk(() => import("./Terminal")));
 
 type PageProps = { id: string; tab?: string; search: PageSearch };
@@ -130,6 +131,7 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
         {shown === "metrics" ? (
           <Metrics deployment={deployment} chosen={search.span} of={search.log} />
         ) : null}
+        {shown === "verdict" ? <Verdict deployment={deployment} /> : null}
         {shown === "terminal" ? <Terminal deployment={deployment} chosen={search.log} /> : null}
       </Suspense>
     </>

@@ -19,6 +19,7 @@ export const order = [
   "details",
   "history",
   "comments",
+  "verdict",
 ];
 
 export const tabNames: Record<string, string> = {
@@ -83,7 +84,7 @@ export function useGoTab(): (tab: string) => void {
     });
 }
 
-/** 1 to 8 lead to the tabs, L to the log, / to the search of the log that is shown. */
+/** 1 to 9 lead to the tabs, L to the log, / to the search of the log that is shown. */
 export function useTabKeys(shown: string) {
   const go = useGoTab();
   const openLog = useOpenLog(shown);

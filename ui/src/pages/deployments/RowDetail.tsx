@@ -44,9 +44,15 @@ function describeState(deployment: Deployment): string {
   if (deployment.condition === "degraded") return deployment.condition_reason ?? "";
   if (status === "ready" && services.length > 0) {
     const healthy = services.filter((service) => service.health === "healthy").length;
-    const said = texts.list.healthy(healthy, services.length);
     const here = deployment.visitors?.reduce((sum, one) => sum + one.visitors, 0);
-    return here ? `${said} · ${texts.list.here(here)}` : said;
+    const { verdict } = deployment;
+    return [
+      texts.list.healthy(healthy, services.length),
+      here && texts.list.here(here),
+      verdict && !verdict.voided_at && texts.list.qa(verdict.outcome),
+    ]
+      .filter(Boolean)
+      .join(" · ");
   }
   return detail ?? "";
 }

@@ -27,6 +27,7 @@ const start = (stored?: Team) => ({
   members: stored?.members ?? [],
   grants: (stored?.grants ?? []).map(grantLine).sort(),
   second_factor: stored?.second_factor ?? false,
+  verdicts: stored?.verdicts ?? false,
 });
 
 /** A team's name, description and members, and what it may: its row of the grid. */
@@ -49,6 +50,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
             members: values.members,
             grants: values.grants.map(grantOf),
             second_factor: values.second_factor,
+            verdicts: values.verdicts,
           },
         }),
       ),
@@ -67,6 +69,7 @@ export function TeamSheet({ opened, taken, close }: Props) {
       {stored ? null : <NameField form={form} taken={taken} />}
       <TextField form={form} name="description" label={t.description} optional maxLength={500} />
       <CheckField form={form} name="second_factor" label={t.factor} hint={t.factorHint} />
+      <CheckField form={form} name="verdicts" label={t.verdicts} hint={t.verdictsHint} />
       <CheckList
         label={t.members}
         all={people.data?.map((one) => one.name) ?? form.values.members}

@@ -105,6 +105,8 @@ export const peopleTexts = {
     factor: "Members need a second factor",
     factorHint:
       "Of those who sign in with a password here. Until they add one, they can do nothing else.",
+    verdicts: "Members may say QA's verdict",
+    verdictsHint: "On deployments of what the team may read or change. No level includes it.",
     delete: "Within seconds, its members lose the access that only this team gave them.",
     grid: "Access",
     list: "Teams",

@@ -46,7 +46,7 @@ export default function Shortcuts({ close }: { close: () => void }) {
     [
       t.groups.page,
       [
-        ["1 … 8", k.tabs],
+        ["1 … 9", k.tabs],
         ["J K ↓ ↑", k.step],
         ["L", k.toLog],
         ["/", k.log],

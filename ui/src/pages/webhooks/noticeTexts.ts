@@ -14,6 +14,8 @@ const events: Record<Schemas["NoticeEvent"], string> = {
   "deployment.recovered": "Deployment recovered",
   "deployment.offline": "Deployment offline",
   "deployment.online": "Deployment online again",
+  "deployment.verdict": "QA's verdict",
+  "deployment.verdict_voided": "Verdict void",
   "node.online": "Node online",
   "node.offline": "Node offline",
   "node.untrusted": "Node not trusted",

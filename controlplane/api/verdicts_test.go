@@ -1,0 +1,227 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/accounts"
+	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+)
+
+// testers lets the members of a team that may read the project say verdicts.
+func (w *world) testers(members ...string) {
+	w.t.Helper()
+	yes := true
+	w.expectSaved(w.accounts.PutTeam(w.t.Context(), system, accounts.TeamPut{Name: "qa",
+		Members: members, Verdicts: &yes, Grants: []controlplane.TeamGrant{{Project: "shop",
+			Level: controlplane.LevelRead}}}))
+}
+
+func (w *world) verdicts(d controlplane.Deployment, token string) (all api.VerdictList) {
+	w.t.Helper()
+	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID)+"/verdicts", token, nil, &all)
+	return all
+}
+
+func (w *world) judge(d controlplane.Deployment, token, outcome, remarks, set string) answer {
+	w.t.Helper()
+	return w.call("POST", "/api/v1/deployments/"+string(d.ID)+"/verdicts", token,
+		object{"outcome": outcome, "remarks": remarks, "digest_set": set})
+}
+
+// deployedFirst returns a deployment that is ready.
+func (w *world) deployedFirst() controlplane.Deployment {
+	w.t.Helper()
+	w.expect(http.StatusCreated, "POST", "/deployments", w.token("root"), object{"name": "first",
+		"project": "shop", "environment": "qa", "versions": object{"api": "1.0"}}, nil)
+	return w.deployReady("first")
+}
+
+// A verdict takes a right of its own, which no level includes; it is about the images that were
+// tested, and is refused if others run.
+func TestVerdict_TakesItsRightAndTheImagesThatWereTested(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deployedFirst()
+	root, full, reader := w.token("root"), w.token("full"), w.token("reader")
+	set := w.verdicts(d, full).DigestSet
+	// promise: W-06
+	if a := w.judge(d, full, "passed", "", set); a.status != http.StatusForbidden {
+		t.Errorf("full access alone: %d %s", a.status, a.body)
+	}
+	if v := w.verdicts(d, full); v.May || v.Refusal == nil ||
+		!strings.Contains(*v.Refusal, "a team that may say verdicts") {
+		t.Errorf("full access alone is told %+v", v)
+	}
+	if a := w.judge(d, w.token("stranger"), "passed", "", set); a.status != http.StatusNotFound {
+		t.Errorf("a stranger: %d", a.status)
+	}
+	w.testers("reader")
+	for _, c := range []struct{ outcome, remarks, set, code string }{
+		{"passed", "", strings.Repeat("0", 64), "images_changed"},
+		{"remarks", "  ", set, "remarks_missing"},
+		{"passed", "", "short", "invalid"}, {"perfect", "", set, "invalid"},
+	} {
+		if a := w.judge(d, reader, c.outcome, c.remarks, c.set); a.field("code") != c.code {
+			t.Errorf("%+v: %d %s", c, a.status, a.body)
+		}
+	}
+	a := w.judge(d, reader, "remarks", "slow on phones", set)
+	if a.status != http.StatusCreated || a.field("author") != "reader" {
+		t.Fatalf("with the right: %d %s", a.status, a.body)
+	}
+	var shown api.Deployment
+	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID), full, nil, &shown)
+	if v := shown.Verdict; v == nil || v.Outcome != "remarks" || *v.Remarks != "slow on phones" ||
+		v.VoidedAt != nil || v.DigestSet != set {
+		t.Errorf("the deployment shows %+v", v)
+	}
+	if a := w.judge(d, root, "failed", "", set); a.status != http.StatusCreated {
+		t.Errorf("an admin: %d %s", a.status, a.body)
+	}
+	all := w.verdicts(d, full).Items
+	if len(all) != 2 || all[0].Outcome != "failed" || all[0].VoidedAt != nil ||
+		all[1].VoidedReason == nil || *all[1].VoidedReason != "a newer verdict was given" {
+		t.Errorf("listed are %+v", all)
+	}
+	entry := w.newest(root, "root").Items[0]
+	if entry.Action != "give verdict" || entry.Object != "deployment first" ||
+		!strings.HasPrefix(*entry.Detail, "failed, images ") {
+		t.Errorf("the audit says %+v", entry)
+	}
+	events := pgtest.QueryValue[string](t, w.database,
+		"SELECT string_agg(event, ' ' ORDER BY id) FROM notices WHERE event LIKE '%verdict%'")
+	if events != "deployment.verdict deployment.verdict" {
+		t.Errorf("subscribers hear of %q", events)
+	}
+}
+
+// A run with another image voids a verdict; one with the same images leaves it.
+func TestVerdict_IsVoidWithOtherImages(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deployedFirst()
+	root := w.token("root")
+	if a := w.judge(d, root, "passed", "", w.verdicts(d, root).DigestSet); a.status != 201 {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	change := func(from, to string) {
+		pgtest.Exec(t, w.database, fmt.Sprintf(`UPDATE deployments
+			SET versions = replace(versions::text, '%s', '%s')::jsonb WHERE id = '%s'`, from, to, d.ID))
+	}
+	tag, digest := d.Versions[0].Tag, d.Versions[0].Digest
+	change(`"tag": "`+tag, `"tag": "another-name`)
+	if v := w.verdicts(d, root).Items[0]; v.VoidedAt != nil {
+		t.Errorf("the same images under another name void it: %s", *v.VoidedReason)
+	}
+	change(digest, "sha256:"+strings.Repeat("f", 64))
+	v := w.verdicts(d, root)
+	// promise: W-06
+	if v.Items[0].VoidedAt == nil || v.DigestSet == v.Items[0].DigestSet ||
+		*v.Items[0].VoidedReason != "the deployment runs other images now" {
+		t.Errorf("with another image it is %+v", v)
+	}
+	n := pgtest.QueryValue[int](t, w.database,
+		"SELECT count(*)::int FROM notices WHERE event = 'deployment.verdict_voided'")
+	if n != 1 {
+		t.Errorf("subscribers hear of it %d times", n)
+	}
+}
+
+// The statement is verified by a program that knows nothing of us, and names all images together.
+func TestVerdict_IsVerifiedByOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deployedFirst()
+	root := w.token("root")
+	a := w.judge(d, root, "passed", "", w.verdicts(d, root).DigestSet)
+	var bundle struct {
+		DsseEnvelope struct {
+			Payload, PayloadType string
+			Signatures           []struct{ Sig string }
+		}
+	}
+	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID)+"/verdicts/"+a.field("id")+
+		"/statement", root, nil, &bundle)
+	var key api.VerdictKey
+	w.expect(http.StatusOK, "GET", "/verdict-key", w.token("reader"), nil, &key)
+	payload, err := base64.StdEncoding.DecodeString(bundle.DsseEnvelope.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sig, err := base64.StdEncoding.DecodeString(bundle.DsseEnvelope.Signatures[0].Sig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := bundle.DsseEnvelope.PayloadType
+	signed := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
+	// promise: W-06
+	if said := openssl(t, key.PublicKey, sig, signed); said != "Verified OK" {
+		t.Errorf("openssl says %q", said)
+	}
+	forged := bytes.Replace(signed, []byte(`"PASSED"`), []byte(`"FAILED"`), 1)
+	if said := openssl(t, key.PublicKey, sig, forged); said != "Verification failure" {
+		t.Errorf("of a changed statement openssl says %q", said)
+	}
+	var statement struct {
+		Subject []struct {
+			Name   string
+			Digest map[string]string
+		}
+		Predicate struct{ Result, TestedBy string }
+	}
+	if err := json.Unmarshal(payload, &statement); err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, s := range statement.Subject {
+		named = append(named, s.Name+"@sha256:"+s.Digest["sha256"])
+	}
+	if want := controlplane.ImageReferences(d.Versions); !slices.Equal(named, want) ||
+		statement.Predicate.Result != "PASSED" || statement.Predicate.TestedBy != "root" {
+		t.Errorf("the statement is %s; want the images %v", payload, want)
+	}
+}
+
+// openssl verifies a signature with the program of that name.
+func openssl(t *testing.T, key string, sig, signed []byte) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string][]byte{"key.pem": []byte(key), "sig": sig, "signed": signed}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.CommandContext(t.Context(), "openssl", "dgst", "-sha256", "-verify", "key.pem",
+		"-signature", "sig", "signed")
+	c.Dir = dir
+	out, _ := c.Output() // it fails for what is not verified, and says so
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return first
+}
+
+// leftVerdict is the id of what leaveVerdict stores.
+const leftVerdict = "01890a5d-ac96-774b-bcce-b302099a8154"
+
+// leaveVerdict stores a verdict on a deployment, without a change of it.
+func (w *world) leaveVerdict(d controlplane.Deployment) {
+	w.t.Helper()
+	pgtest.Exec(w.t, w.database, `INSERT INTO verdicts (id, deployment_id, run, outcome, digest_set,
+		author, bundle) VALUES ($1, $2, 1, 'passed', $3, 'root', '{}')`, leftVerdict, string(d.ID),
+		strings.Repeat("a", 64))
+}

@@ -1,0 +1,67 @@
+-- name: InsertVerdict :exec
+-- What QA says, about the images that run now. The commit is that of the pull request, if what
+-- runs was built from it.
+INSERT INTO verdicts (id, deployment_id, run, outcome, remarks, digest_set, user_id, author, at,
+    bundle, review_id, commit)
+SELECT @id, @deployment_id, @run, @outcome, @remarks, @digest_set, @user_id, @author, @at, @bundle,
+    w.id, coalesce(w.commit, '')
+FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT r.id, r.commit FROM reviews r
+    WHERE r.deployment_id = @deployment_id AND r.done = r.generation AND r.state = 'ready'
+        AND r.next_id IS NULL AND r.commit <> ''
+    ORDER BY r.changed_at DESC LIMIT 1) w ON true;
+
+-- name: InsertVerdictImage :exec
+-- An image that the statement is to be attached to.
+INSERT INTO verdict_images (verdict_id, image, digest) VALUES (@verdict_id, @image, @digest)
+ON CONFLICT DO NOTHING;
+
+-- name: ReplaceVerdicts :exec
+-- A newer verdict takes the place of the one that stood.
+UPDATE verdicts SET voided_at = now(), voided_reason = 'a newer verdict was given'
+WHERE deployment_id = @deployment_id AND voided_at IS NULL;
+
+-- name: ListVerdicts :many
+-- What was said of a deployment, the newest first.
+SELECT * FROM verdicts WHERE deployment_id = @deployment_id ORDER BY id DESC LIMIT @most;
+
+-- name: ListLatestVerdicts :many
+-- What was said last of each deployment.
+SELECT DISTINCT ON (deployment_id) * FROM verdicts WHERE deployment_id = ANY(@ids::uuid[])
+ORDER BY deployment_id, id DESC;
+
+-- name: GetVerdict :one
+-- One verdict of a deployment.
+SELECT * FROM verdicts WHERE id = @id AND deployment_id = @deployment_id;
+
+-- name: GetVerdictOfCommit :one
+-- What was said last about what was built from the commit of a pull request.
+SELECT * FROM verdicts WHERE review_id = @review_id AND commit = @commit ORDER BY id DESC LIMIT 1;
+
+-- name: ListVerdictImages :many
+-- The images of verdicts, and how far their attachment is.
+SELECT * FROM verdict_images WHERE verdict_id = ANY(@ids::uuid[]) ORDER BY image, digest;
+
+-- name: ListDueVerdictImages :many
+-- Images whose statement is not attached yet, the oldest first.
+SELECT i.verdict_id, i.image, i.digest, i.attempts, v.bundle, v.at FROM verdict_images i
+JOIN verdicts v ON v.id = i.verdict_id
+WHERE i.attached_at IS NULL AND i.due_at <= now() AND i.attempts < @attempts
+ORDER BY i.due_at LIMIT @most;
+
+-- name: RecordAttachment :exec
+-- It is attached, or it is tried again later.
+UPDATE verdict_images SET attempts = attempts + 1, problem = @problem, due_at = @due_at,
+    attached_at = CASE WHEN @problem::text = '' THEN now() END
+WHERE verdict_id = @verdict_id AND image = @image AND digest = @digest;
+
+-- name: LockVerdictKey :exec
+-- So that two control planes do not make two keys.
+SELECT pg_advisory_xact_lock(7311154);
+
+-- name: GetVerdictKey :one
+-- The key that signs statements.
+SELECT key, public_key FROM verdict_key;
+
+-- name: InsertVerdictKey :exec
+-- It is made with the first statement.
+INSERT INTO verdict_key (key, public_key) VALUES (@key, @public_key);
