@@ -816,29 +816,31 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
-	NoticeEventAccessAsked           NoticeEvent = "access.asked"
-	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
-	NoticeEventAlertStarted          NoticeEvent = "alert.started"
-	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
-	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
-	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
-	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
-	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
-	NoticeEventDeploymentCreated     NoticeEvent = "deployment.created"
-	NoticeEventDeploymentDegraded    NoticeEvent = "deployment.degraded"
-	NoticeEventDeploymentExpiring    NoticeEvent = "deployment.expiring"
-	NoticeEventDeploymentFailed      NoticeEvent = "deployment.failed"
-	NoticeEventDeploymentForgotten   NoticeEvent = "deployment.forgotten"
-	NoticeEventDeploymentOffline     NoticeEvent = "deployment.offline"
-	NoticeEventDeploymentOnline      NoticeEvent = "deployment.online"
-	NoticeEventDeploymentReady       NoticeEvent = "deployment.ready"
-	NoticeEventDeploymentRecovered   NoticeEvent = "deployment.recovered"
-	NoticeEventDeploymentRemoved     NoticeEvent = "deployment.removed"
-	NoticeEventDeploymentStuck       NoticeEvent = "deployment.stuck"
-	NoticeEventNodeIncompatible      NoticeEvent = "node.incompatible"
-	NoticeEventNodeOffline           NoticeEvent = "node.offline"
-	NoticeEventNodeOnline            NoticeEvent = "node.online"
-	NoticeEventNodeUntrusted         NoticeEvent = "node.untrusted"
+	NoticeEventAccessAsked             NoticeEvent = "access.asked"
+	NoticeEventAlertEnded              NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted            NoticeEvent = "alert.started"
+	NoticeEventBudgetReached           NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving          NoticeEvent = "budget.removing"
+	NoticeEventControlplaneFailing     NoticeEvent = "controlplane.failing"
+	NoticeEventControlplaneRecovered   NoticeEvent = "controlplane.recovered"
+	NoticeEventDeploymentCanceled      NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated       NoticeEvent = "deployment.created"
+	NoticeEventDeploymentDegraded      NoticeEvent = "deployment.degraded"
+	NoticeEventDeploymentExpiring      NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed        NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten     NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline       NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline        NoticeEvent = "deployment.online"
+	NoticeEventDeploymentReady         NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRecovered     NoticeEvent = "deployment.recovered"
+	NoticeEventDeploymentRemoved       NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck         NoticeEvent = "deployment.stuck"
+	NoticeEventDeploymentVerdict       NoticeEvent = "deployment.verdict"
+	NoticeEventDeploymentVerdictVoided NoticeEvent = "deployment.verdict_voided"
+	NoticeEventNodeIncompatible        NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline             NoticeEvent = "node.offline"
+	NoticeEventNodeOnline              NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted           NoticeEvent = "node.untrusted"
 )
 
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
@@ -881,6 +883,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentRemoved:
 		return true
 	case NoticeEventDeploymentStuck:
+		return true
+	case NoticeEventDeploymentVerdict:
+		return true
+	case NoticeEventDeploymentVerdictVoided:
 		return true
 	case NoticeEventNodeIncompatible:
 		return true
@@ -1507,6 +1513,27 @@ func (e UserKind) Valid() bool {
 	case UserKindPerson:
 		return true
 	case UserKindService:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerdictOutcome.
+const (
+	VerdictOutcomeFailed  VerdictOutcome = "failed"
+	VerdictOutcomePassed  VerdictOutcome = "passed"
+	VerdictOutcomeRemarks VerdictOutcome = "remarks"
+)
+
+// Valid indicates whether the value is a known member of the VerdictOutcome enum.
+func (e VerdictOutcome) Valid() bool {
+	switch e {
+	case VerdictOutcomeFailed:
+		return true
+	case VerdictOutcomePassed:
+		return true
+	case VerdictOutcomeRemarks:
 		return true
 	default:
 		return false
@@ -2547,8 +2574,11 @@ type Deployment struct {
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
 
 	// UsualSeconds How long runs of the project usually take; only while it is queued or applying.
-	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
-	Versions     []ServiceVersion `json:"versions"`
+	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
+
+	// Verdict What QA said last; absent if nothing. It may be void.
+	Verdict  *Verdict         `json:"verdict,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 
 	// Visitors Who made a request to its URLs within the last five minutes, the last first; absent is nobody.
 	Visitors *[]Visitor `json:"visitors,omitempty"`
@@ -5416,6 +5446,9 @@ type Team struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -5432,6 +5465,9 @@ type TeamPut struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on. Without it, nothing changes about that.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -5725,6 +5761,82 @@ type UserSaved struct {
 	Created bool `json:"created"`
 	User    User `json:"user"`
 }
+
+// Verdict defines model for Verdict.
+type Verdict struct {
+	At     time.Time `json:"at"`
+	Author string    `json:"author"`
+
+	// Commit The commit of the pull request that has the status, if any.
+	Commit *string `json:"commit,omitempty"`
+
+	// DigestSet The set of images that it is about.
+	DigestSet string `json:"digest_set"`
+	Id        string `json:"id"`
+
+	// Images Each image of the deployment; absent from lists of deployments.
+	Images *[]VerdictImage `json:"images,omitempty"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text.
+	Remarks *string `json:"remarks,omitempty"`
+
+	// Run The run that the deployment had then.
+	Run int `json:"run"`
+
+	// VoidedAt Absent while it stands.
+	VoidedAt *time.Time `json:"voided_at,omitempty"`
+
+	// VoidedReason Why it does not stand any more.
+	VoidedReason *string `json:"voided_reason,omitempty"`
+}
+
+// VerdictCreate defines model for VerdictCreate.
+type VerdictCreate struct {
+	// DigestSet The set of images that was tested.
+	DigestSet string `json:"digest_set"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text; needed for the outcome `remarks`.
+	Remarks *string `json:"remarks,omitempty"`
+}
+
+// VerdictImage defines model for VerdictImage.
+type VerdictImage struct {
+	// AttachedAt When the statement was attached to it in its registry.
+	AttachedAt *time.Time `json:"attached_at,omitempty"`
+	Digest     string     `json:"digest"`
+	Image      string     `json:"image"`
+
+	// Problem Why it is not attached yet. It is tried again for a day.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// VerdictKey defines model for VerdictKey.
+type VerdictKey struct {
+	// PublicKey ECDSA on P-256, in PEM.
+	PublicKey string `json:"public_key"`
+}
+
+// VerdictList defines model for VerdictList.
+type VerdictList struct {
+	// DigestSet The set of images that the deployment runs now.
+	DigestSet string    `json:"digest_set"`
+	Items     []Verdict `json:"items"`
+
+	// May Whether you may say one now.
+	May bool `json:"may"`
+
+	// Refusal Why not, as a sentence.
+	Refusal *string `json:"refusal,omitempty"`
+}
+
+// VerdictOutcome One with remarks has passed, and people should know something.
+type VerdictOutcome string
 
 // Version defines model for Version.
 type Version struct {
@@ -6098,6 +6210,12 @@ type StreamServiceLogsParams struct {
 	Follow *bool      `form:"follow,omitempty" json:"follow,omitempty"`
 	Tail   *int       `form:"tail,omitempty" json:"tail,omitempty"`
 	Since  *time.Time `form:"since,omitempty" json:"since,omitempty"`
+}
+
+// GiveVerdictParams defines parameters for GiveVerdict.
+type GiveVerdictParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListEnvironmentsParams defines parameters for ListEnvironments.
@@ -6498,6 +6616,9 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
+// GiveVerdictJSONRequestBody defines body for GiveVerdict for application/json ContentType.
+type GiveVerdictJSONRequestBody = VerdictCreate
+
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
 
@@ -6845,6 +6966,15 @@ type ServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
+	// ListVerdicts What QA says about a deployment, the newest first
+	// (GET /api/v1/deployments/{id}/verdicts)
+	ListVerdicts(w http.ResponseWriter, r *http.Request, id InId)
+	// GiveVerdict Say QA's verdict on a ready deployment
+	// (POST /api/v1/deployments/{id}/verdicts)
+	GiveVerdict(w http.ResponseWriter, r *http.Request, id InId, params GiveVerdictParams)
+	// GetVerdictStatement The signed statement of a verdict
+	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
+	GetVerdictStatement(w http.ResponseWriter, r *http.Request, id InId, verdict string)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(w http.ResponseWriter, r *http.Request)
@@ -7349,6 +7479,9 @@ type ServerInterface interface {
 	// DeleteUserToken Revoke a user's API token
 	// (DELETE /api/v1/users/{name}/tokens/{id})
 	DeleteUserToken(w http.ResponseWriter, r *http.Request, name InName, id InId)
+	// GetVerdictKey The public key of verdicts
+	// (GET /api/v1/verdict-key)
+	GetVerdictKey(w http.ResponseWriter, r *http.Request)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(w http.ResponseWriter, r *http.Request)
@@ -9840,6 +9973,117 @@ func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *h
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreateReachTicket(w, r, id, step)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListVerdicts operation middleware
+func (siw *ServerInterfaceWrapper) ListVerdicts(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListVerdicts(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GiveVerdict operation middleware
+func (siw *ServerInterfaceWrapper) GiveVerdict(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GiveVerdictParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey InOnce
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GiveVerdict(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetVerdictStatement operation middleware
+func (siw *ServerInterfaceWrapper) GetVerdictStatement(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "verdict" -------------
+	var verdict string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "verdict", r.PathValue("verdict"), &verdict, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "verdict", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVerdictStatement(w, r, id, verdict)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -14958,6 +15202,20 @@ func (siw *ServerInterfaceWrapper) DeleteUserToken(w http.ResponseWriter, r *htt
 	handler.ServeHTTP(w, r)
 }
 
+// GetVerdictKey operation middleware
+func (siw *ServerInterfaceWrapper) GetVerdictKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetVerdictKey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetVersion operation middleware
 func (siw *ServerInterfaceWrapper) GetVersion(w http.ResponseWriter, r *http.Request) {
 
@@ -15485,6 +15743,10 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.ListComments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/comments", wrapper.CreateComment)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/comments/{comment}", wrapper.DeleteComment)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts", wrapper.ListVerdicts)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts", wrapper.GiveVerdict)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/verdicts/{verdict}/statement", wrapper.GetVerdictStatement)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/verdict-key", wrapper.GetVerdictKey)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/people", wrapper.ListMentionable)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/activity", wrapper.ListActivity)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/hold", wrapper.ReleaseDeployment)
@@ -18526,6 +18788,147 @@ type CreateReachTicketdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) VisitCreateReachTicketResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVerdictsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ListVerdictsResponseObject interface {
+	VisitListVerdictsResponse(w http.ResponseWriter) error
+}
+
+type ListVerdicts200JSONResponse VerdictList
+
+func (response ListVerdicts200JSONResponse) VisitListVerdictsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVerdictsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListVerdictsdefaultApplicationProblemPlusJSONResponse) VisitListVerdictsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GiveVerdictRequestObject struct {
+	Id     InId `json:"id"`
+	Params GiveVerdictParams
+	Body   *GiveVerdictJSONRequestBody
+}
+
+type GiveVerdictResponseObject interface {
+	VisitGiveVerdictResponse(w http.ResponseWriter) error
+}
+
+type GiveVerdict201JSONResponse Verdict
+
+func (response GiveVerdict201JSONResponse) VisitGiveVerdictResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GiveVerdictdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GiveVerdictdefaultApplicationProblemPlusJSONResponse) VisitGiveVerdictResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictStatementRequestObject struct {
+	Id      InId   `json:"id"`
+	Verdict string `json:"verdict"`
+}
+
+type GetVerdictStatementResponseObject interface {
+	VisitGetVerdictStatementResponse(w http.ResponseWriter) error
+}
+
+type GetVerdictStatement200JSONResponse map[string]interface{}
+
+func (response GetVerdictStatement200JSONResponse) VisitGetVerdictStatementResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictStatementdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetVerdictStatementdefaultApplicationProblemPlusJSONResponse) VisitGetVerdictStatementResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -26369,6 +26772,51 @@ func (response DeleteUserTokendefaultApplicationProblemPlusJSONResponse) VisitDe
 	return err
 }
 
+type GetVerdictKeyRequestObject struct {
+}
+
+type GetVerdictKeyResponseObject interface {
+	VisitGetVerdictKeyResponse(w http.ResponseWriter) error
+}
+
+type GetVerdictKey200JSONResponse VerdictKey
+
+func (response GetVerdictKey200JSONResponse) VisitGetVerdictKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVerdictKeydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetVerdictKeydefaultApplicationProblemPlusJSONResponse) VisitGetVerdictKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetVersionRequestObject struct {
 }
 
@@ -26918,6 +27366,15 @@ type StrictServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
+	// ListVerdicts What QA says about a deployment, the newest first
+	// (GET /api/v1/deployments/{id}/verdicts)
+	ListVerdicts(ctx context.Context, request ListVerdictsRequestObject) (ListVerdictsResponseObject, error)
+	// GiveVerdict Say QA's verdict on a ready deployment
+	// (POST /api/v1/deployments/{id}/verdicts)
+	GiveVerdict(ctx context.Context, request GiveVerdictRequestObject) (GiveVerdictResponseObject, error)
+	// GetVerdictStatement The signed statement of a verdict
+	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
+	GetVerdictStatement(ctx context.Context, request GetVerdictStatementRequestObject) (GetVerdictStatementResponseObject, error)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
@@ -27422,6 +27879,9 @@ type StrictServerInterface interface {
 	// DeleteUserToken Revoke a user's API token
 	// (DELETE /api/v1/users/{name}/tokens/{id})
 	DeleteUserToken(ctx context.Context, request DeleteUserTokenRequestObject) (DeleteUserTokenResponseObject, error)
+	// GetVerdictKey The public key of verdicts
+	// (GET /api/v1/verdict-key)
+	GetVerdictKey(ctx context.Context, request GetVerdictKeyRequestObject) (GetVerdictKeyResponseObject, error)
 	// GetVersion The control plane's build
 	// (GET /api/v1/version)
 	GetVersion(ctx context.Context, request GetVersionRequestObject) (GetVersionResponseObject, error)
@@ -29192,6 +29652,93 @@ func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Reques
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreateReachTicketResponseObject); ok {
 		if err := validResponse.VisitCreateReachTicketResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListVerdicts operation middleware
+func (sh *strictHandler) ListVerdicts(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ListVerdictsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListVerdicts(ctx, request.(ListVerdictsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListVerdicts")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListVerdictsResponseObject); ok {
+		if err := validResponse.VisitListVerdictsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GiveVerdict operation middleware
+func (sh *strictHandler) GiveVerdict(w http.ResponseWriter, r *http.Request, id InId, params GiveVerdictParams) {
+	var request GiveVerdictRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	var body GiveVerdictJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GiveVerdict(ctx, request.(GiveVerdictRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GiveVerdict")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GiveVerdictResponseObject); ok {
+		if err := validResponse.VisitGiveVerdictResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetVerdictStatement operation middleware
+func (sh *strictHandler) GetVerdictStatement(w http.ResponseWriter, r *http.Request, id InId, verdict string) {
+	var request GetVerdictStatementRequestObject
+
+	request.Id = id
+	request.Verdict = verdict
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVerdictStatement(ctx, request.(GetVerdictStatementRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVerdictStatement")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVerdictStatementResponseObject); ok {
+		if err := validResponse.VisitGetVerdictStatementResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -33892,6 +34439,30 @@ func (sh *strictHandler) DeleteUserToken(w http.ResponseWriter, r *http.Request,
 	}
 }
 
+// GetVerdictKey operation middleware
+func (sh *strictHandler) GetVerdictKey(w http.ResponseWriter, r *http.Request) {
+	var request GetVerdictKeyRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetVerdictKey(ctx, request.(GetVerdictKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetVerdictKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetVerdictKeyResponseObject); ok {
+		if err := validResponse.VisitGetVerdictKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetVersion operation middleware
 func (sh *strictHandler) GetVersion(w http.ResponseWriter, r *http.Request) {
 	var request GetVersionRequestObject
@@ -34112,902 +34683,921 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3rcuQ2ti74Kpg8HWG7D6WSVKqyLcWJE+py2a523Y5UZe+Ybu8UkkRmssUE2ACorGzviphf8wDzEPNg",
-	"50kmsBZAgkyAlyxV794x7h/tUpIEQVwW1uVb3/ptlopNKTjjWs0ufpuVVNIN00zCXy/4M3fV/Jkxlcq8",
-	"1Lngs4vZuzUj9cMJoYrcFrnSL8XqJbtnhbolnG6YIrk+niWz3DxSUr2eJTPz++yiefMsmUn29yqXLJtd",
-	"aFmxZKbSNdtQ89IN/fCS8ZVezy7OT5LZJufuz9NkpnelaUlpmfPV7OPHxHS5kkrI/f7ecvZBz1O4ekvE",
-	"kug1IyVdMbJgSyFZ3cu/V0zuvG5ie5E+PTk5CXfjRWbuDHx2nvV+7x8kW84uZv/tUTMxj/CqevQic40v",
-	"X1GdrsOT8vwdXZnv266pJluqiGQ0q79uzWjGZNOdF8sjbMvvBPtAN2VhLv919vVfZ7PEfINm0jTw73+d",
-	"/eXk6NtffztNTr/5+NfZH2bhAXhJlX5+z7j2RqL7cnPPEdx09OK72BCfxob4Zb7Jdd12Z9oKuOg3mbEl",
-	"rQptG9zQD/mm2tgZ3OQc/2oWVc41WzFp3/WKpuucs/CIm1eaEadkg7e55ZUWldJMRjaAvbl3OTQzsRXy",
-	"jsmjs/Zk/IUe/cPMxpf2H8dHv/52kpw9Of3ornz1P2Mz9Bq6EVyk8J9Dlym0a19RbRZMhkfNfMSm1F8o",
-	"wuGuyCjhxSEZYWfvBP43Yj7f8DQymcpM5h3bkQ29Y4pwodc5XxG9zVNGtrn5i1CS0d0FTDHcbrrGlCa5",
-	"IpSrLZMsMwIxx/2H8iUhQhLJlpViGbRDzk++Jds1kwwawgeJWoutwr2bK/iLE8FTEE/NYkgLwdmRWB6p",
-	"tSiPTqObO2ObUmjG093RT2wX22FnJ6Mk61uqVGS9lObSJ4u164qH50RWfGiZyIr3r5GhFXHDUsl0z55Q",
-	"cMPBX+m1b1+oWRl7lbn0ydvvpVj1jSjZroVixLxLESoZnBOXsBYLqmE5L0nBlpqISsdORxz20cP8Uqxu",
-	"GJWho+sNL3akyDlTuDv0OldEsw86ITknVVkyaXZQIcwuSamKHtgKX9C31vdXt+lYHpQJr60AEEXGJNFr",
-	"yqFr0bdDK/7Ll0JuqJ5dzDKq2ZHOQbKGeyAqGerCDZP3ecqU+X6crsXOzFMujaC6JLQo3Ilj5nXEtCl8",
-	"k9/NXLONCmhcnZ7CyfkC733SXKZS0p37jvdc50V8JDnbjhnJClo5YCRfMS3zVH0vxWa/E1ecrEUlrVAm",
-	"t1rckooXTCmyyu8Zj/VmaVo7vDPvRGg8tqNercUnvPiXPNMRRXFpNps2E6HtYUdBBtBFwUhayXs2qnuS",
-	"KVFU0O5YEWX7dt08aXr8XtEVC88adlcqbQ7eS+yyXfEbwfV6r6PNUXl2cvb06PT06OR07Mz29fw7u8qh",
-	"r6FJbfUUO5qDFkE2jHJ9SbTYCCkDU9/t8lm8y50VMdzhj+YwUaXgisEefyvFomAw0Kng2hp4tCyLPKXm",
-	"Sx6VeMd//5sSvKWImicy6ARdzUWlVZ6xudNIk1nGNDWb31x250gmmB0CY2lYwwseIJIVjCr26I+zZLbM",
-	"WZHNLmb3TKpccHVMyxxOwQ3LdrOL2bO1MAcWJRoNHFC/UDR+oYgxPo/tocmUnuemqZPTb7+lp4uzI6MW",
-	"Hn1t/u8b838n3v/MUGqqK2XknZFouYZZ+BPNyDU21mwwuhCVvlgUlN8ZWThuDtxowzy0l8s1KoSgHC5p",
-	"XjBjHaIaBxN1zbTcHV0tdUiLhp/JWmzJhvIdUSwVPFP7aumG7ogxH47JDdNW9zz7llCekScnj49baylw",
-	"aP/bkR2GIzTl2p34UWxRZxAraBF02SrLNUnNuQSHEj4efFEtsWBw7IiZ61dpypR6/qEsaM4ZvLiUomRS",
-	"57iGqbrb780va0FSymFXOdeDO9j2TrL22ZXMFiyllWKhVqmGJo1OnxDBzcIz2yZlhNF0Pe01BbtnxdCa",
-	"wc8HVwocurlSprlw15ZVURAKT5CtqIqMaHoHCtJeZ8TibyzVoQnw9c2/uPtcb5vBSWDgf62btjd+TGZ+",
-	"l43E4EYP/MuMC2vjUrO2TVe9p5uO4dNuw+3Pth579iWzPAvOAxc6Nrd6zXaEM5YZm20p5MDQtVsopTAX",
-	"Hr2+evU8IYzf51LwDePuF5ptcm5axc0gCrQFU8moZvC72b22FXPFayLYkUqFpIFZ+lTdqeAjW8o1y3os",
-	"3pwbEZGFnu6sDHBgQReSZpXY9hMzT/G1YWf3GXw5zGqW5aYntHjrzfaSFoolnQXgZm/A+eZPU1ft9/wm",
-	"X8Kk/AfOwX98aQf/P7yR/4+MlYXYmX9+9cg6U45+/e9f/WFwgGwHBofhZR5a6LUcqf8xLCbcrvkY0Mdb",
-	"UwdNhjum8/tc7z5t4y12wY13l/PMlwg46ugH1TKHf7EPmvEM/nmfqxwvb8Q9ywLSovNZ1KxAeAl0oe/7",
-	"HmbM7VgFZLusiqCMYdxIFmaO58WO5FqxYmn2nH+UDG89aD3pm8aCyZDwTO+42BYsW7FsPmVCWw9GZjel",
-	"fJ6uKV+FP1yvGQo+ow4wCcqI1yzoDCov4CzNfXm3EKJglMMrBEc5EbCNq3QNwQcuMnYslssi5+z2svHu",
-	"//HNwiiJdJEXud79EfRE0JE2xm4OCstm549xXSUzWLjz6SfUcMtFzu/CQhu+zSrB71+goYG+QxzrSoXP",
-	"fw7Ke2AanZodPh8FyUSwPcXumbSCw+3vLZXcXE5mqcx1ntLwiW9nfS4ZtUZG7Jbo2quvV87lMG78laZS",
-	"T5wzVUXOfxihkomywEVuvbfoDl5YL0yguc2GytiA54pspeCrkcdxs0G8GWm63Lytnme7tlpD0drLUfHy",
-	"ICIU5NQnHFfm+Ruc/LeVnqhKNAtuUJmowq4sX6CbKRrpk/E/DlsOflxZSnFPi+/RHp70aela5GlnRgYN",
-	"kjoytueTRfkChvkXipjnjkEs0QXq+PvixfrPA+LFffpvAQGPvzQSxD6XNNEfd3NiP3FYK7AxLLhpb5iT",
-	"2YejlTiyP5Z5ycy5cdweeu+mo3xTCnu0UrNcZqtcr6vFcSo2j3hVFKJU9X9dc9Al16Rz9/dOZsRRT3Ot",
-	"CCwYQknJpBLcxovUMTF3iUqXlUY3fj1jKrE3JXVUar7YwYFb/01BOLXXED48fi+3xiywvEopNmVgdb2i",
-	"O7IWRUYkWzJptrJKyKLSxFiM5sihBGMuQfmpGcW+7VtBoGLAFx6TX3K9JpzlqIaYZwgXkhj7RVkZvV0L",
-	"IzLJmqqWJa0FjGWjDVyiKacILbZ0p8x7pln+RjCISs+tp6YVlf7m6XkrLn325NuzwVgmGmKTtntnl9jJ",
-	"mbpBbjBC9RD7o8py/ZxrGbI9Uqf0Wfejgi5X2vn9gnoFTTUCQPavTDjuU8kyxnVOi4jVzJTKBTf2+tXb",
-	"F0SLOzwStlSRzCzgba7XidX2SVktijwFpIDn64XPwSfvss3jD9tv/17S4Dc5t+qeC5CkImMJoaDXGoUQ",
-	"UDfgYAA1hBI8zzOSsWXOQfRAH40YyBU6s2DHQxucIZQnNcK2Kgm1LsZKqgty/g353//3/0POzm/RiXhP",
-	"i4opc/+fb968viQctlHvrl1G3fs0y6TZdeA43DBi7jyO687tBl6YIS5oCn4M8EZab3CPd8CfA7ucCC3z",
-	"4PD7TuXg4abs+dkrKM1Kv8ZbQXP++4gPSdc05wmMt6g0WdGyrXDkXD89nwWDrXtaIqh4uDsSt7c8H479",
-	"iqBKYrr+IIpfs9sD8tGDaA17KHu0Q2+g93FgFoNxC7uAC23MQLFlmdky5s97WuRZQm7RHX9LFlKgL9Up",
-	"J+IOBgtaMVOBbvugT9N05Gcm86UNq+wPH+Na2n/u+9XBrW8OapKuWXrHslFTn8yWOc9yvgq0eqXJRigj",
-	"FtYVzyS2WM9cu2tlEyQKmH1/b4nSkcvQPJbUDYfmrrsk1oxG3JacbW1QYcSImGbmcWsa2yJmMnYQS+J3",
-	"ADtYsw9hKXIX1mO3ueZMqd75NBa4IsYMM6ot+oQcXsxsdrTlcdbFpqR2kgZGFhalW0x22PzP9hZFeMvo",
-	"tTntUqqF/BNb5Xyqe9Yq/nt2kmSoZiVEWVdNuRYcNlQX5DcEQdrT7sd8SRXYdGPdL38PBd3I/7qGQ7f2",
-	"6NOyhEMTlEWqKXl//RLhgG9f/0DyDV2xiOsEAEX7ZwAnC6rY47MEVNBdyYxo0oKUVOlwU5XM45GNusOK",
-	"7sb692uwk2kZBiI01n+i6V1VxnzGUZO5I8cGXMo6tJvMOanyf7CR259JKYIhkx0EfECCXxIbZCP50vya",
-	"5Zk5D8JetOBqN51a5gVrWjJLBIwZMxVfWP2XLGDYviBbKSLzeQ9nRu2gCo+kOb+MNs640TIlU1pI6L4m",
-	"OTfmEydsU+odLMqFRUwd4KmIhHRw8h9CKbDLKCD9zR2ZdakPt3Dj7h6vKnQe3D+e75nczUH/DYn0Siqy",
-	"YHrLGCd6K+zMquPgIrxj6AGInAv2DLBHkbHk71ipw01pKlch0fE9otTccSK4lqIwCiXHmKN6fPHo0Z/e",
-	"P/vp+btHb6+ff//i34blgX1X0hoL+zXBIZWUp+t3dLU/moD/iPmA+tzA1toLXrN+lX2zlwbC5VcLxbgm",
-	"W7OFwM2AXVI1dMFZAmtQDok1z4dHyUI2XU+T+lt7hyigdS3gWt8wTNhY9VQMuQHsW713BPtdZXbZdeT9",
-	"RlS8Y1uLalF4ssU68tCwplN97+6ZSBhgw6iq5LCUgO6/sjf3eys34p7F1qm5FpfMcJ0WRjCsjOmWLxFe",
-	"ABod5VxUPJ1yAqpUlCM/7QZuNc+sqQx7gX0h0hW2VQwbAm6mLKipAEwXMHjtL4pMf9hHi5/oxyvcjCZu",
-	"bdXfVE+O7VRrcbRWV3wFP8ihhXvh8BhGezX64fGyqqXshm2E3M1X+aL+aeVdToXSQcsTG58eGml2cvdg",
-	"kYSSlBaMZ1Q2E84+pEWl8nv2ynkpT0KroJuhceIFWxrJcOg2bnZrF1xnfu84cWtjyy42PAsshBodwojI",
-	"gyQP6wCjRhPMWyF6TyJ82g7dM9C36zxdk5LJlHFNV4DLxdebzgFe9JKcnpzso3M9CHcz3EMe5AbP/W2v",
-	"TIjnPZnR1IxuEgdiSlyQYh/M9Ck23wgxEd9oN26S3DYzPUZnhG0M+wxmdN3l4OZ6Rkua5np3XRV214yP",
-	"6Rh1TwqxIQL9e+gNMNYi94fKzHRqvghPio6KUKnd3EgJu0ZCRqppF7MAzWKimhSMAtgbsoqMdmkn7tnb",
-	"92BJ5Nyse3BYb9dUG2UvIVkFFoXdHfDeGmVq06OMwuptr2NyktgdB5pTYr7k2xNcsGqbo7aVayKWy+OO",
-	"ZPBW6klopfrvD4uotdiSQvBVQh6fGIv58dOTk8tQjx6fnLTebm4cer0ZcXHPZCo2NvEwosmbk9ziMIS0",
-	"s4sTsqE7smDGVmPy3giZk+NT08/TSDfPw4fq4KB5x+3ednhGSxW0dcbDXmwT3zUPfEQ/6Ajp/b297WMy",
-	"y3lZDUNs4KaPSSc3Obzlor+HBiLgLTEbYStzrRlPINXGbAfz30svSEmUpjvvb+9QaBp3Ma55lq8soHVP",
-	"jtT3WMR7WE2TVeTCZHPATptNJwqqgJqV09szpk8o2knvGI/ryZ61pVA5LoS4Yxmh+oJwsbUxLLzTqs94",
-	"0k9QnisZCd+VTG5okfO7YdPO2xfYYGDm9ic8cblxbpbc6LZWsjdKv8b36netndlBfPjYuN5MkLqRZ/Uj",
-	"PrauD4f1GWw2/5ANXR/ro43acFGkmzvxw4YfzXaTPtMuyYOeiaHabDrK2Pm8wfuDjlxrYTVajj/u9aum",
-	"GVEdORI4SFywej+OHZeGa0YLHXZ8gA89eKUQq7AftjDaDqSTToNolELq8RLQDsFbIYPBK8kAXad65fdB",
-	"Xq2YoJvopMKBxVbryamnwvsAHOm+xWA73BFOCCMYHEbNymf21oPwtHds17c8xk//hikVW2vjovzmW7wg",
-	"/yFA01Hb37zHbfxkppnSg4+8Y0pfs9ItVsxzG1ozd8AbgDd78iK6HMzkQ7g7IBg+wzGyzPmKyVLmITPo",
-	"5sero7MnT3tDuWuh9ES8ZK5UxeQ0/CMXek5dGt+4LzePYJryhLXDpEUsjQJH4sfXX1Q/3x7XVlf8T5l4",
-	"bDRL46rSayGD+SZpewG1J/Tt81fHfYvkX2lhHTDjcQ9sV5DXHpD2PPmD9yAT9RCeUl8kHO4u9Vp5I116",
-	"bHTpjO8dNMay3k4ms3RNi4IFc1yeQ4zVRpSQ4SBXRGCzkNq3sfRSAW1IslQLGV6BGVex3+cYn58rpsNB",
-	"CrxH3kfElLnssgj3NXO6mN+xXQzs5i5H3802Me1PCqHV8OpuBtsfItewawYHqPWp3oftDVPru9pfkbRX",
-	"zqjVN9213rOE1lqXRyenNaIExDIRS0gu9pxrCaHKWMjinkliznHyzcklybhyD2/zIkupBOg33mmDynSD",
-	"xjby5zgXqH0vDpb5x69DizSO27Rvok6yXxLTuur4fM9OgmkWdqmHM8u9zpudpUWRJfC12Gn/g8ziWKZn",
-	"p4+fzpLZli3WQtyFP6peHOGvenfz4gdggcoRjPP0HNwRmFWm1FbIemzta47Ja4C/AmVT56vPT759Gu2E",
-	"26SdJSGUvoApNl9qPyohCC6CqbavHTu+83DWcNePX3/4l+sNTY/Ump49efpV/fH2rYCf7776yZMkKi3C",
-	"L3519QzeZd+dZ81wt4bzEqAQKGMxROMIbiBuX69QBDVn4KAbNwVtWReIefFmRbeYUlLwziuYilwrklZK",
-	"iw2Tighe7MiX7INmktPC3UkWCL/76sJ9qv3oO9btajgTqZaqIYRda+ch34PMNSNa7E3SedIjl/e0rQub",
-	"sy40erGbocaMw50yZyzJBEBntaxUN8rz9MmTx0+TgyT+gCA+SATnPPidSS13v1BEbDnxTgTkcwl/Vm/4",
-	"qrZLA69zgG4K8qRcS4vP8uNjTx9/c97/imQG8/yGFzskCQsMbM5n2JHgcK5ZencTyOEEPGnF77jYcsjv",
-	"H5XS+awQnD2rk4E/Ka8I2oomFXVzymmW2YxyTBoHlY2vIsDsiHsl7C6xmeW2+8FRbLq6j42xJgDwi1hj",
-	"DqIZQV9XNzvH3BV94wsXPwnlAPbgQYE9EBBONoKsxIYtRLYjKVDsKCL0msltrtgloYiYypfNXeZJI1n6",
-	"7F0PPL6PuQTXP1CQfaEwi8SRJKVUytxqOGHQbIQjrf44vMH00e97rh2iC1537Pws7axDNIq7S2lspiG2",
-	"F52tqLu0QXz1ftIXCoiPgFGyygsNGTL1NyKRZJ3oZo6YDV0xSHaD+DxdWUJeSvCFYUN63NqRFR+xeCLJ",
-	"9RDenMccmXFfLyIj52I5j42YB+WvOaKo7vte2+YgVhBpjFa50nLnkMEuxzDUbk01MhXNCFPdFzS0d+DS",
-	"DI6A+fQNo1wRymEu6qWwjeBXsMnYjBy+T/r92PONjdD0+izp6pW5bYorGxvuDFW9toc36pqFQI5WNAEE",
-	"YKK/0Mnp/TAFptAlNfwUDxlctmBs2KgiyVhaUAmIi20rojF4hNYB9GC3bLq/imx5lzwolu3usY1ixX0n",
-	"uHL4aR7G01+RpWSsTpoMetgOn5U6YDtuBGqYt9lhW0EcS92lBdm3HEBZnk0bGasz9XXTAwns73lk2kss",
-	"3KcR1MgGJisexpFLhntExfWW3r5f18/76s3YR7oYZOdgxleH9ud0yIN/8oYAD7U6MdwK3roniByVqou0",
-	"7kMDPAjA3qLz5yBpy5jAAo/LrPo7uumFnznKPg7DEg+5HxCz3ntleFSAet3jbe9I87KKMbmIDFL7yZre",
-	"MwSFgp8fsFyjQM7xdG2bcGSVXQAbBCUbwn4ndhBSpUYmREXnsz7s9/PMZSY4y2qO+zvGSoXJ7aZDcIL5",
-	"mEBhY+9Oa4CvBcwyNmTXN/78azgJKizw3izhtXfVghVsRG5GSz9v2gVEX42xDq8isXFbZ4KboRSqRuRM",
-	"eOyDNyHNUtoFfu1834eZuS0oLx2eq8u8cVcDFOEDGz8reHlWUlQlun5YlmshSSbp1pgOS2luolJUqLA4",
-	"AvHRpx2ykwfAYuxDgLPvZDA5yTw2lrzCzeaD8FbYxg7iMjTm0h7V9lQ0NDQSWbSQNRxxSKyEyNo+iBYT",
-	"Aszmli2O7al1zPj98ds31+/CxAgAThzvtrBduw5l5R4SxB2PWW3gUtdsOQaAxuvaFYHzbBxyswaMdGVg",
-	"TfWbUp6yGH1AHOosxQZEIDJNA1DVstUwnuGRYCFQgrPG2aiB8R+Mi4obKzbXIw80h2P5vIi1FtKyfejX",
-	"RFAh/aoLYqN61upy31K8KWlgLR6E9YlN148WlW6Ofi3EXTfTGHlTFmxFOWZp6rwowMcyfnYmIob2rGn4",
-	"uXecggAvK0z6tWd/pD3XbUfDsDh5s5iDOpHFQU95U9z74LBPIV4fTAAVkpRFtXLkK7Cj7JJL/GoLjuI9",
-	"wNUwyq2MXekb+Z8bGTN98K3t49oYN477D6m2vug7j6a40lWMtaFVaGxKvhqw2KgehyVOIhHLJbClXcGk",
-	"oaBApTUzSiRTl8ixYqZyaeYe+RxBqxWi8OgrXBa/bVhbEpJa+2mz3AIlvnkBOKBYGg5H7zPyed8SNNts",
-	"YZ8IBIMzvRUyQlJiyeLiI43VZvZTGkYkYEQebfkZRjsUMEDfNvYnrI2hQTyIq3AsDckI6rc6i8dRv/XX",
-	"zhmr4tZF9R5GyS2FYq9FCM1ZWMM6kFLYg6KNe787Q1tgbTTXVlRqKHbNaGbJ8fc5wyf4iryP7XHEDVZ7",
-	"qAfQfA+EDIIET9f1NTxDwJrXgiwAU8MmOBDdKGB4IujmanZS6MSDiwGns1FXJ+LnfQ9dpIrRg3xt1KfX",
-	"NUXcbLQmo52WYwcnseuld6XZMd5bamsRiddEpEwcj9v3/mgMsSdqFpdyzbeMTDMId7puqJ1PEPqM7+iu",
-	"XdWwVZ3Hr2sIJSbPPx7hP86af/whpBt+h9GRrK1GFMWb5eziLyPWEzzy8dcQASsAOet6ofWgOyPLNmNd",
-	"eiyzvH0bpFH8cASP3x7H5PV+xx9Ebn9Xcz3uLxWnfvdaaiKtjOH1k7l39CK2Gm30TPyOFfk9CxJ9QiQ1",
-	"Ip7ANnEzAEbtXuDVO3tsWclIzo3zvDwIgjyrWC9BU64IlDcgnH3Q43MWp6e/1PRW+1fuP9Xz39iWDb17",
-	"rhELpHDBRhkQQ8597JFntNcTZmdnEJ7ultFDYNPrJfn52Ch7kzcxuDgtb6EQnGVzx6Q6yefVShYdJx+D",
-	"aaO/JpFCD8Deys2pXimWXdiKcjsPw2x2RcZWkmYsI9t1boysxuiuKTg45qDtEmJz0KAGoyQrcGghh7UF",
-	"IbIPUNIhNzICyj/YZo14hqz73Nh9bTCHdIgjLO4qiILMfJVnCKbE1XkcS5DtfnyerptcZgrMjTxlkkMC",
-	"gPnM3SXiQj0Iaz0IQrqO/7NyW2LhqTecQc4kEbwuQbsSMPLA5bGFIYzUJRj2qLIPZS6ZGpKZFk8CZnhB",
-	"0zvwC9maKw2hMgYHv1AdjpEvFHHcxbIqPPyaQjfbeDE8nc9gLYpBofqjQATEWPE7jSOhYEs9DQUxqhhZ",
-	"XYasyJfMjFc/I16NbbWTZkl0EJvQmuPg9ATsSciW1pFyiw2W2pMy2tbgWDBgkwbCfARDQaGYYNBV3AdL",
-	"rL3QZCUY8MFH2vA9L5PT0c2FuRUAc+WK0I5bo58afU9mZVUUc9lUXeu1bKui8EpNwT9GEA/8L3cfPlOx",
-	"EQ9UrCaJ/s9Iyd+vKbCmUBvOI6AYIAkPlHKw5RhhaYIeq2ieoaBVawDqLFgqNnVMH1l5bv36i7ftGout",
-	"SIJ2DCZc+CUXA/28z8OB9R8kFB/P9Rozj1A9uSTUll0WHI5NIJkcCTSQoQrUWBa+UemhSmgUpKRSSXUI",
-	"7vlCIxCVQngaDnIzBFwAHBUo99W6NVm+33oqlMja3j9ibnyQPOWwIJgN088zEfOn4XUtdCu116fyG5v+",
-	"fWPrAJlnxGahtOBs3lfkplEDcO6XQq6E1oxf2oIk2h7cVu2rOVxgoUpmNZEJjC2qosV8OJYGM9+Y5UDl",
-	"Bs8WO8Ch1AoXqoKm7yB8QN+iZVnsclRjRsTXHNZv6lrxAijdxQJF7oSMVjDJGOjOVmII0HneX7/E3emK",
-	"HBgZsszvGdnkvNJMJf7PUunW8Qq7YrSb7Wfs33DC7hSSkVryBMO4li+n2Qvthe9NQ8t9F8tsTnzryik6",
-	"/QYaZMMEsJAiQBv/3JiNNvTuBK9l6YfCX8pRNJu5jIigSWxLQJIBEaShORF3NdnQwPc28KbDiz5i3llQ",
-	"uXDelk7+UwEs99YnMrZ6q+loONTnUhjhtMy1x5+vRZFNcV8Hi2bg59XOibof0Vqne+P7MI6K7qQdnkof",
-	"MukDIBVnoM6SmVVPg7FLr7VDsFAT3BloEWWMZqgrj8FbbCgeB/a0ctYHzXYJsY4skvO0qDKWQS0t7hjh",
-	"LSqfQsC44pmxYOgOnRNGPGFtKWPnGF3NGKvOgJlaw6ljN4+Bz00zC51RMqblYbz5VaNaOUREfRDbhx0Q",
-	"HY5gWzTLzASmCLVHrlEB22N3ev71+TePn55/PTR8pcxrLpEAPzHDcz9pdFgAazB3RAINOJZYqyeRnJ59",
-	"48zYzow+GaKJ9KytMePttuwciuoFVvNL+N0ZtNaltakUxtAS1NRv79ju1mg25h//A7JKbhPr0FKoxCE6",
-	"rGEYdYaEU55sR7pEsjUe8eybkM1ck8c+PgsoOZ7eFCNs7L5iIKO2I/rpyjE0kju2w22oWMFSTReFxy9o",
-	"FmKQp9FM/P6YgwUKBzhmdeCgr6kC7tYESwXZHEoUEFoQVVLJLmvvh1vbGKwAnYBA1SCKSnNIJwgH2MJ6",
-	"Vb9k/y5fLj85BbfdXDR7x3mdJrmiZb5aT38qhkPqYgdMj9w7Epew1pPBG/rSfcADfmcEOesWO4Bn2wFQ",
-	"z/a2Xz0aMdt07Pu80CxYkAb166bmG1D8ii0nOVeaUQsI9bH4aAkZFcYaQrZA/w6SvjOBv+yjVK2fxD3g",
-	"MuuUrtI7NKXQODxEe/ghSBnGlkuW6vx+8Pwyj2OmYGubzFe22bHPTru/M40rRHztvT/xvqN/lh9WV/yn",
-	"hLVeitXLYI7NpFiqFGUZymg1TXt8H5gkhjzWtozUCC9ULGv8HRJw1JTwDfYzCkN1iQojStLXqWHhLIXW",
-	"IBr5dnCdqnHh+XwgOF/7pWpenHCJrwMLc3Vf8LAr3Xb6IYyim72I92cXl0HJaE/w/ZLMW1Er2uqYvOBO",
-	"2QakCiWZBW/YUveAUtGQq4UlbfKlZa7eZ5bHlO6xo++QbjECaMfA4bc3qI901hzb9iXm++WOwdlS++c/",
-	"JjMbjRv9rMWh7R/vZlq6yTDJocwde0QmQerSIAlnj/4yMuUc04xVEy9D9BGB23tKQeI01GP66fwl3f7C",
-	"2t3v75+EtutaJaiL40oWS7Iwl4zmnTehPbhzf1XbRTQ+KGpXzoFuIwGlw81Lfw1CoWvqhgfYZN1jZwQL",
-	"Tj+AGKTOw2DQrBg6CNHfKo09M2u5UV7xL4uqDxdL9tFvfUD1SM7A2/fvcIvkitzlLrH1mFy1a3TUObi3",
-	"RsnD0NytZEhgNQf6u1tCFdmyorgktLa0by3i9JZ8udiB69Ja8RB5u3XW++2KcSZNy4n5sSo0WvhLKTZz",
-	"xu9vv0rIrRty+3bNNiU4U5q2vzKvdrxtqmRFgWcCfNgtKk+35hipbYVGLEJGTkN4J+udts6zjHGkr0gQ",
-	"wVIXfnacPgm5/f7F85ffzesOt7tPKFAUYB4xgm6EEUb2YSxQTWyhXVtGy+F2WliZekV3yLDaS/xvSvDj",
-	"a7p9ZQHlXibSIVDIdqLqtNTNQaCk/86WZ7ZG2jbEJ5iHsp8wJzJ25JaD/RtrZsmWS8GWwXFkiclMVkXE",
-	"VLO9aiorR6u1t1JgfDFk9KXm37iHw8mPUVaO75GDBBbcfm3zY/KjtzQRjGXrkm8ERIjZZnQQDF4Vp+bI",
-	"rIbWu3zMPeZeTxp2wiE2W7w+lO2dCRA8kRMfuyYZKWUFdDCQtBQpNPlwCF/I+olwZJorVkLgarrw/L8o",
-	"Csjrq1fPgTvSLkT4YVI13Csw0OoQ24ZmpnVwb4B32QxKrIZqnC/F81tToug9y+q+jyi27O9fr5K6W7J9",
-	"Wxo3j4plnE4wfdq7MbA8K24MgJBNXR90YsuhvH+RNRUw3fqrWR3NZ17YdYd8Mrj6rE9ppKFWH8lDOowb",
-	"CO8D+gZ0claY/9ykkW77u5/47ASN5mgGNAB4oVgRKldEMdg0dTeOyS8WqlZWiGKVLDWKbGZUh7U5hRc7",
-	"6+8wje/xmg66zGHm9vv0HYqQJjhgFwO8Eb0stCZ5CC6KhtyavGYMllDTx/1wN/RjLuB4Dq5II0jYfc62",
-	"CIyCPb+/7I7JC0AJt5Yi5TuE8rJCMTNgUEAIKtbWlNxWk6jlaeYNAJwQ3R1hwycHLvKhpWJ0ypq2qiPz",
-	"CiUsmUpzstkQUG3rNB3142lYLIlCrST83OEwQ7MlghtN0mXgtF9QNQA7TAXXvfp/NFk0hk9DSmCod0j0",
-	"Nk/ZJTlxXg3Ty7HeQDoNHdgl3vC/3OtudPCmE9V2Bzd+gFmQSSYpHIhmQJZQq9MZGy4c1dTc74mvhuve",
-	"jZvHvSCxyyJEUB5jSJq4YEY1y7NANK5/nF03IsOcB1KdovB3RBBMKMwwDZY7EgloOt1PyODenMwiLBZ+",
-	"G57inZmf0e1oJExWQR66+TGibT9vQxC6zId8ntbYjn3Bntp6mCPqxXl1MyGVBZD6WKQihim30tqs6h6I",
-	"+FCydyY2donsA45WXEg2LyVTjIeiBK8BOveFZVTxQHnUQ5x/YfF55ohHO1Z4ZPD7g2bfCjjAwFcD/k7F",
-	"XmIPYWQWp6pG2h+ASY8kysElc1hHk7zLgqZsDGblbX2jLYkl81THqsDDQyxW4mququUy/xCjahRGy1qw",
-	"dc4zF8s59jOPOPLnW0YPAD8IOZ5AzK6hVk/qHrc+zQ1tZxwTfyuFtrO3DX+YDqWaGupsu6piQL0f3717",
-	"C6sa0ioE/H2TeB70nK+gAsQaMI8j9A0bEu28fmA8HiJc5Eu5zxcZ9d5yAEX9Z5WltiK2Xw0bc3OUwNK1",
-	"62ACT7A2Ld+Du33z9Ygquh1BPVj3oBHcndAABbPEXLy0BVOM1ru/7Y/9CtT4AFYud7GdQqS0gMz7ZJpX",
-	"7/8HR8dDCPmAbcPRXCQrSbl2qfSR790zVmA9DGy8G2pjLMF824gaY72V4aJG4zGaLSmzX4/B+j4b3+gQ",
-	"qOt7mmqUSJ/OlzcWUdAtr1BSpWwlQKHLoAppVvjcWJyTOjQButD2ug0kieOgXbl4difsXI9of2ZnajMg",
-	"JEuNGr2bp05h6lCbWHekMUiRDbqOVoBMEhtGaFHTvR4YV7S93utO/POf2ZzDKeePfeRT6vRDG/FePcRJ",
-	"3szNfs3V/rmqq7SbmSnYUseYsRsOqHCqO7jkSiaV4A0cl7QjUzEhht+411nvpvDw1RnJ4Unb35M5j6Ce",
-	"wDJ3eURiVSOg6nwWRXeqnbgu4esw5o4YegzSwfV8SSg2monRLMT91VY3LIt5Cm2yGbBrRKIJXIdP5Bvz",
-	"habbKa0UDIH5KHc/JF1a7jfzhSTX6EXcRuMM4wjwUgy/9bFZ+dGmfzEgzCEojwjAwP/KB8EZQINvm3Iz",
-	"I7fG4QE5Z/s0PnFINjLDGZYlSwcnDiQ1jdkA46tqVIrJGBlipSznM87PpxxE8D3JqDXtIG6v7Tzs4c2M",
-	"6RjswhQt4sAa83t0Cf0kCEv9J/At9FWw2B/JdbVZ1GVkR/kZ2oF8N0bwlcnMJjMu9fB4P8hB25rAz2c0",
-	"136JvcUrSsZJwbRCQQy53cbmWxlTSuGVnJMtJOmDUQE2VpHzO0CmbOiOKMY6BBGXZMM2i7pen01C0u36",
-	"mObVs2SGb0KmePNIUP394aCKdJ+ONg8OZn7P+PsyWvwgTtJXa0d15gy4yu5FUW2YMU8h5s+xxpMrBVAX",
-	"pemz/LsObteFYP+NWTg4kp183A801cUOTnOxrMMf5qT3HQB74MADku+mcaZMygfby2OJJS3/IEVVvmM0",
-	"cOQBe39YFtn7+zcpPm/vDr7b7IcrdTdxrdc+KS8G9XQwORLS4iYDrlo8o9OHHd6Z2B5Hh+AVDZ1pxlQe",
-	"9JaYe9Cl3WdNQkKqg9LktWvbCKv/5lIsuSALKbaKSaOBZOp4BDQZThPz7tCnWYILv96X5d8yI4KsXADO",
-	"aP6tNCZvNBUjQxLyRxFKqqoREwEFyNFtfWo8LkJwcVWTI0DIVGHSMFUeEGBLuVZjySu6OGD4svo7XK+D",
-	"Yy6KbPrh0QxQ14s6sDfq8Tjgq+xLQ1/xImu1WVXgtulWLPWtgqZLL7KC9THlgZuyh26xrkKIYFEk2BnP",
-	"OgLFfSKKM9D+AK8Itu2Rb2RYZ3gEhUhq+WH3sznWuSIbwfU6IRWUcdjkGc9Xaz2h5XnJ5DxDctUxj4SK",
-	"H10zqEWdTSp0NKRhr0oMTI9wBox1TWK5nvkmX4xsGAZ3qO33xoS52kBR58N4vNAVFOZzsc7KdnisVSw1",
-	"StA17sweQ8NiEcAW8Gu7m3g7q10QCUbYzqDbIG4ww7u/iFgcaSUl4+kuRDhY7FDDLKXRBsOEIJMMlo4g",
-	"OTwh7MWGrtgzKmPVUIHrWCG5hECZYEb4kixYYSvXLwuB0HioY5jl6i7xa7A4+kkbDQHMVk0vFkqlDMi9",
-	"WhQhi4HymxhrO1uS9BFbCaJGYTgAfOvIZsxwZCPv9fJlOmqSOU0xw35ljnFb72UEfBe/wn2567qfNYMd",
-	"jK4Km6w5wTr5Pi8KPDsWO1t4i2spClIWlDMC/tb7QEJeTyHYnCuWWndwIHDXU4C2l/lbMihfJiYRg7fr",
-	"ue6LqlGewReWPPwBfIIv+EJ8+FTXx1uQkK+FjtSOrLhkNOuxodF/uMEcBFvvb8TydMEB235wFZrve0Xl",
-	"VBMs7yRbdoDEPfQeLgjk/gwFXuiYihmmC/bm8JeV1USo4c+Y6WE3VlPFDh3a8VK6FrvgN//kJNalmhJi",
-	"wqa/gVxFG0Zwhc6pIn/47TebcQnpER8/HpMXlqPNGnv7ggCLF6tpeYx1Bl1Q77Qu/y8UMc8d94MzgsX4",
-	"POs8VKfSD6O0s8uiJX03NFwFcUM/zAvbFc+BcH7y7dMhwMmmBfvzmsz5oU32JMvUUrcLh5VsVRVUEvah",
-	"lEwBdvfL6+dnXzULdLsWBbOrZEN1uq6XaD9Cpq9cjbvdN+atHea+x6ut5h6ra2WPLX0PN42NAHn76YGE",
-	"vdK0KKgZ6humdc5XoXrGVZZrYyP1eT3NZcI4VmWxaxUeBBl+x0ptEec+3VdgyVl27b7T5RXNixtjcPla",
-	"zqj+0Zohu82qbrrX1CorxEqN6qzKV3w+zOJ7k6/4m2Z89zKPm+HtfE1Yyt8z7nSMzjyVeSCtwAsLyXQd",
-	"ruAAfst5JvP7iEPJ3tHXelozQI6rZioyFuFkTGYpliAe1Ya9tbHNxxQZztEFO0KJNrdO+6rvTOOBj2J8",
-	"Feab3rf5R7/rh7fvQ69aC6WjkvaOSc6KCOjhns0lAyhdWCYWYtW3TprqyyOGVoSPYszKjbBV2otOwqRU",
-	"00KsKkQfNBYN8ndMylg1w/kWE4JD2JiKp71TJysOZuKIt1zbWyEcLSRdsb4h3VLJnVw+MOpcLwcY83oF",
-	"WImwtzKTliTp1Hq2mycimnJNw6Vz+sLVn6FMQ7tewsMC/KQohkv1m3usC+pTZg55VOswNrzatdrH3+t9",
-	"f/9MXaUpKycTTTST6eu5T85b7vPHIUhyrsqC7uYxKoAQDOsuoiQrTXnWjuzUvOg5vzuejkmeRPZpqR32",
-	"EH9n7VE4PUuGq/XdtWbZOSPdG/pn8CDqWG8GO7HgI6OBkaYzEyf40zbHmIHvGNZDpC7+zukfyIfAfHgi",
-	"8HD36Z/FwpUMnmAyX4FjjOYcAJbUEvxb/nPGMxsR1UgZ4vIKc10jEwpXbSTXAAeBYlq2pMGHXJNUZIyc",
-	"GINbofmLjlf0yloSEySBa8oUUrJh1BxfoEnnIetcbDaUZ9Osc2Nn7EqRhzBo1wyQ96gNgKf5C8tHrJ3X",
-	"1/5K7LsBd+lB+1mu10wekzecWUwy9sT6GZqXA1d/UUwr88j4fR+pa+z5ZnmwD1rSOeRthOwdpS2ld20d",
-	"u2lZ5kZeQiK02+BJk8L93esbQK62vuYwkfJplRxdQ6Gt0bv5k9kyL9jBRW+9ZF1f6D09Oz0/T4IOi7EA",
-	"z/4M3O5HOCPgcATPQuh1aKdV9dehh+bp+RCEJGNm5cy7zs99vT/u3gwt4brmZq8sdfEC8NjnESqVRuih",
-	"FvuFIuZmqCC4tkzVpJQiZUpdAFcEVYopYmx3Wigsb5SRVBQFS7UiQpZrylnmnmlF1gKZoaN0BSEPr8U8",
-	"9UXtGX7y5PGTwfrIIeJk09KY1SoZzSLMFFC5RwhNzLYkaqc02zj8+5F55LJGx4F43pRL5Tz+4UE/sBi2",
-	"FuV8JWk6hvje8nqbqW8Y8LWR+pk9HkGkwupxZB+43O4gUHVJTk/IYufy/VpZfiNy/KCv2Hqo0P+danUQ",
-	"+5WQnBM49Jz+6w44bOiCUPTtuzrsNy9+ePH6HUA8KUGvSISwVempougXzN2B4u5EVblmpGD0niFzmmWo",
-	"2RdOlgE0rOnjRWhSgUJxAV8pK+7KDdgCaaqdaimAOxw0mw2VdxjhdN5c8yRMjgwXlv9bFZU5dKFEUWlG",
-	"jHRH1efP743Q+bdXL3GxW6RLLZzsWK8Ksahn4ZEdjEd/PP6wKYbBZ9ih4J7cr5DeX9bBjFxr7VoYWs1k",
-	"VA/tJXl6El3P3errwRUN2zrARQalsAB/jJ6FxOpaVCOjn1VLl+2BPFQ7iZzWyUzl/2AOEVN/2OnTr7/+",
-	"+uz06SRc7mjGTiCSC4FdNq3NjQW6VHx3m3bqve3tZVt9A4QVNSebOeMIeHDDdF8ohP8pB1RsGgaOEafC",
-	"ppTXyUWdwgQ+E8Ka2qDOmD4pHYwc/GL54HNXo8tSsKSizI0wGi5pGDlZxy2TUdzQkTCRMyAfJEb0E3uQ",
-	"csGvqNJM/sR2n2AY/8R21yLmYXQZKWOAMaaRkTCaLobTPtqTSPJTtWCSM83UM7QvI65sZpR2TPxD3iGo",
-	"lKHtsqOkaYfYeAiIAr0V5J7K3MFrO0hxVmwCa9kY8T+yYpMgkwfEaoDayKIoJSsYVeHA8l21YKkuIq3a",
-	"q/bkaJoyTdv1lNSsCKYLwwcdfEPz3tAYexlFEer38dX8+yCEhxcmNHb1pzp+91CJNbcRtB4eGJtg4Zek",
-	"miWzZVUUQTXnZc7vnjXp+50Mj8/oRh8E8IMAFiXjynqput5ep/ZZEL8CPlwjmPWabRQr7tkISD8MtOnL",
-	"oNP8pVjVo7vnw8Jv7Gf7tId7VqVNkV2z0xe2VFIgyW5MtoztljvOeDAV7J3FWJItuOswSua9v118pwWx",
-	"Q+vMUtVEgKaK6d7a1FsK9I3joZWmwVhBWcV0DA7cV48z18RleRwA3m/m2M2Le1vd2XoY+lZP+CyF+Zg3",
-	"sxvzdbjrYHSsmD0Cxjsfp71haBmMf+80XaHeaeNUhdZnJftj2Tcdr+2pUNO/sUWFEJ+lmGHw1UgGKYUM",
-	"i0/bzvQUlH/Zzd3lrzhkkyWu2OrXALw5cM+191lsGv/FC+hY1MlIzbTi8TrGkSSHMUV1mgKxPmiN6r4K",
-	"O3ZsH0L5d9MUkAybCNQkstPh9khv30kE/ExgMmCahpfyDhTzGmeC3kTwnSyYqxwePgnrekn9M1JXOLJU",
-	"ALYroU+zycjPuRTFZG8ckAPbbGNkJgGRQHKtWLEM1rEJR4bXQukLY0O6ip6ge+0D8iWj6Zp5YJz9mpX2",
-	"HU2EyrF7IQ0hcEVgQQfzvttuJP9pSCgtqjzE1XHdWCNNh8YIudQMyTJPbWw9cFQ2N7RaT8h3z68hXYEq",
-	"9vS8JSUWO6Dv81/+9PE358GsOs7HpD6LjD2zt35MZmsqs63Nu+k3xmE9/Ohu70DGWjH/UJTfuRJqlDTy",
-	"NIc8wW1MFuOq7REfjk8gzJLqKpRO9CdErnuFyPxp+fL5s+9urnAp3fx4dXT25Ck4Yp9nZ0+enH77FRH3",
-	"TJJba6YSZjYYQEJPbxPHybNknltUizusPtkzo2cn56Fyn/BoxD6QAnmQoQ6/e8UANKYjTrD59rL1R25I",
-	"rhRB828gRdGtl31ns0vpMipISk3r4QBDfFDgUg16h6ZqiXUAFQi+qWcUfnj7fnJGSE95gG5YEkZBgQR0",
-	"/v+TUXKoQVTuFeiFJCwLVLbZ40GdZADkL7IwS8AIuxmfrTvZM7w/epJp6vllxtOdYFgffkllG+9pPl55",
-	"IQ3Ix1XH5Cb/h61kktvxCpx4FhY9lNFj4cVNkOAE/hcc3xFQ4/5Z2QcLD66USeBhb9W3YBVPz0N11hxg",
-	"eBCu14P/7f9eocYtwcD6qpMB9skKbWX0IMNFBG5bKSbHwVVsIwm+Jrz2nc97bEVIszaZCnqSGvK8rsYF",
-	"zhVM4XRJDLEyEvmGyl28bc62fvUfxWjBMqvvxRqNFQhtjn9zOtski0b63QJ3LNa1ggpdREvKVa6d1/j2",
-	"sqbHQ1PWjkzY76NYXy1ECJ8Fhxu/9pBIALZZtzAm8Hf4y2pPMC6OZirrRu0YBJchO4CYXsll2GTqIHgn",
-	"+Nk9xGx0aWOVMq9ymha2VFUEETIBb4rh8TmSgc45Y1nI6H/PdV60KCppBoy7+DjBxxOsFmIMQqQFrkuo",
-	"hPs5GQiezO5ztq0R7gEQQrax3F2FEIALkaJarf2ef6EI2zGVAMUk341na/fneB913iydAZDyK8bhnA8a",
-	"5YcupLFFc72XP0j80vuWwyOYr5imGdXVZsKJABt8NHoS7468W+bp2zBq9hWjXKE9hGSmkukUsC063zA0",
-	"yW+pviWCI7ygZPROHZNnb9/bIDnQXCQWzFGrW4m175WufzKL026mGFvDyByQ0fleaVnNbX7syOyw+VKy",
-	"GP8ro0pbWbWlKsH6GiIbzd0K7buc77H92coc6h2Pe2RSHpYjLekMUI9Lk+l5PrYr5mZR6VF3h0qBY/aR",
-	"m0EvD8nrdt2l5nX+MHeGML45bph0GkNbfzCbZoqsaHZaQLA7X24U5nLpwABrqizHLqTVWi/+CJ4y7G/8",
-	"Q1VcWR639yQDCFw+nP1qX3jdPIAKeFcKD7dhZycwolocSMkFHw3Ptz6p7mDPCF63RmCPYGVVMLJhVFWS",
-	"2WoRNg0axIXeCiwYkZBNzisjFd3PGd2pxFaTgN/WkjGkuVI+flHSLVpVFRzE5oFghOqVuJ+cHcR3W7qL",
-	"FCDYrvOCIYslfhQEsrFEQlj3yaQo5x7IrOPCYyujx0CaCQAA7Z0WxQY2SZ5dYrE9PGqAGiR3KRtlHi7V",
-	"FouWfS8kKk/Kj4vBObUw55T1OeEXBmoGjjBKXwcdY1eQYwG8DxC/1WQjlCbnJ0bDlTTV9n1NfY2USn0k",
-	"WcZUvuL7Pak5E2b//hd69I+To29//dL+4+jX306Sx998dL9/9T//ENrGg9zCnTwDj6Hfel6sozoMC6CF",
-	"sfL0MBavhdemZVnkLJsrj5FgyAneZNcns0Uh0rswmHgHMw3lAbmApeURAdDCLIbV2tqbWHnowsGlHArZ",
-	"LRmMf7TqwViyGkWXDPWD4KDUkYoHcvqbo9EobqnYbEKI5ZoCwUhEdJr5pbiBBdg5WSEpSkIpKFJP3khC",
-	"O28owjHMzJWaGyzthh4wo2uPqykSyv9lqWbZvM0h3TlxdyUSS21dYhgG0R2P+2XLrgN0uayUZpnZuphY",
-	"Am7eNOyTyH2mhoGkQXtjr/nMeJbz1byUQiznUAgwwl9lb+ylzzbH3d+Gh+iqFU+pSwnrSnKWkaxdd8Zv",
-	"+94snVzwue1NpGTZgTv8sxQVhJfU+D18Zt5EiAORd1shPI7HqGs3O7jXUhSF2IaF5cB8QQRjfhdBN97n",
-	"mhajPvFnvHMigfpeVUW3PYOT7Uv+tmAIKVSmV1dlKacrKu0h6ym88vR8MIDWNBXrI9KV7Dsy4kskFCK6",
-	"IkqboSNbIbPGH5orgTw8kQ3VU9JDC5IJUvGCKeXOrrsITO+eyTEl0syX3ribg6Gfuqle6ILP0BKi0gqh",
-	"nMGpUDsSID83V3d18oMTlp3k46IALbTmVUdsAb1jpBRZIOpjb5zXWZGRQ7Nu0D/pNxQYbWMURvhEWC7g",
-	"ueH47RY7yN5IyOnJiVMIRzOW2IF1XPXBCgN6K+RdRELhRUupkrTVOslSseIQPUPHf6OUPqNFnoqwnEU2",
-	"k7SAHMvR5t0NPvessNzee57QWDlfS8Z29fYFRvxku6f3p8ePz48fD1qBDdVJe1V4c7n/cdHl3ihx3b1q",
-	"FEbGMwtqtoEcc3MuuLrYj+z05LV5cJOlkJ1lz6F0nkuWSde+2WhfcAQvcGjJoOEIH/Og5BINhGgbxobU",
-	"n/b++iXm1f3CFjdGm7eI6YLRTKFu3YjOrVIXjx6VUnzYHdvJPxZy9cgcwUdfH5OXDsAXNVyaJXN6cnx2",
-	"cnx+fHoOmJYAiVwfAYafcKPu8vJIlDhmR+CRMUJQy4odrOofUHFhSnZWnyb43GrUDkgTwtv4MCgz2DUk",
-	"YSB2PayKxDbbdza63i2XUGQ9GV1Q+xv3DRIthpml+zIGD4nhYa8SRwkAzUS/K1yVe6oFlak4Kh+qnh5V",
-	"JdnmRYFsHWxT6hxIQeA0sGIEqh857wtsvUtCXQksyOwWG4Z20ppahowJJMpRVnCl6c5aDqMJvG7sM4Pp",
-	"dAi6dK/onYYbTeVUcLdfJ72DKXbCSAuypbnuFlBw/onxA7ixenPnhDeqj5s1qJ9o3tgkLKrE6BuQaRNO",
-	"XQwOyHMHkQsmwTgil95cNy0gu9jyftuDK5p4hqrh0NQHUu68lTW0aHqQaF4+0nDw1JLEOySeHY/Y2np+",
-	"H67WMAW4PmR5jIjluHKlASNFV6oFwENCdqNlgxzCnPYsY5lR1nVC1I6n5g+KtlyWEOdjSBDON7fZk/Wf",
-	"7F7c+X8uK2X+hObnwD+UtNCR3l9zpVk4nZlHubT3E+xwyiDOBAPRO1kPEUZuZv7zFQRzxJCRzMhPRCx+",
-	"DoRiDyrxYVCID1XT7TOXcjPNv1kuQ8byle+p1gjrN8q9zu99v6W6w9x0c4Z8WnQ9ei43tXP2veu1rMhY",
-	"aqQ9cpMARbOQmXLyQ+U6VhHUeeo6heTSguYb603Cls3jFEXtNtfrTNJg8aTowY/uLBrXLS0ZaI+/Jxhd",
-	"SEVVZMSSBZRVUZhBQCYS8yP+QnYs4jTexIpaRh3D5lvYeHbTG7g9onPntpAAttk/Mjc66Pz0cYroWvhC",
-	"IWWF1b3dGjkmV6AJmBFpFEzL/eOm36ibZhlXRYEGltGZ8F+WMiZmuk7PyPvdbv0XslsPDQ34Xvl/ts2b",
-	"1EbvpaN0YFurO1mykmmW8BgT+LohHg6c7L7X0tflUAX3d1pmlquctdTu2N66ofehfBFXoj+MKG1IBuKR",
-	"+uGzt5uWbV/ZtG8biw2XT3M/OZGOW9RlxtI8Yy6VjtYMMHsIx7s5VMhxBEMdIIIrbWTrHrmqhK600RZQ",
-	"zwVNWWZ1qFPyQ/6ndgLV16cn33zTIvI7idaCVH3Ek97KfBqk7g2rjTbLB90pihUs1UKqC3L7D8HZBVlK",
-	"entMfmI7ZWHkLtvq0S048LftdiDFh2hRZIESI4/PAnNayly4kEZHY9oYkxpsXRTCS6PLFmLLJBHcQtxB",
-	"hUCnvB3jIr9j5PTsm9Ywnz15MjTCThkL0rZ58tsmqQDHlV9U1+lFBFQdZU4Uq+qoKPbe7oT5vaSb+TpC",
-	"h2qMqpYcAKxNh62VqjuEG/3w9n0NNCO30PAmX9xG3l/xeZH3ow6AxsomztrMUbpzvodLcpK0fdvIsQqN",
-	"tmbg9GQE1RidBNN7Ry1Ar0l/8ZZYD32lFyn2NFXm8uiSGUJHzD+WS/uvilvwAJALmN5QnSOSIssVxlKj",
-	"4rbxhHUE7gALeuMAnMLd8p9NnQOEXPMFS2mlWFTP3lJUqOuabYeU+WsxqNsex06Od9F4vztTcCtBZJQW",
-	"VvIAF1ngbGiXCxo/5NBqz3bDtyLOoC03/Izag5SrsMmAHRoatIcyvutJ+LxGuHvNdCMiXgcqXILo4Kno",
-	"7feDK2ij1erWHI1Q1uqGY1PxvlzJYLXo2lSOaSZs60JR5gDKMIthhKSAdmPd+bkG2vwzEhdaqQj/GqkF",
-	"WLxzFHnzM8stYJH6roh5YL7AL9RSUiy8Ynz6QqVGF8Zs8he6bALt9JQElUEEmYCOPhIK+TA5D/6H+Ush",
-	"vDR1njYxhYbOyI3ocbPlvB8hMNT+ybpVWr+llKes2H/YFf30flS6Su86LQq5ErDCWj8D3Rp6H7xfMwbb",
-	"fe9Vqbhnsvtzo175PzrlC6yyzl/1A/Cnr5TBDx3NzIIlACsBA4Pdbf3sd42mKVPqGLywAIJj0owIpObW",
-	"f0NcY5bMFlW2YjAF6br9w0bct6OSvjpoPQ+54M+w0ty084m5CmsTC3t0XDhDyfLsnk1Rxf3l21LIz4Zq",
-	"Z26CUVaojuyLk6aWJeZ02t0Qy5Ou1dpB7H/LXbNBTmn78bF96uYvdIrc07xw+ZKBIzpQynJoWDurZSgy",
-	"3vSged3gh0xXkx7mS9rrpPe7+r7ljczMBn7Wpvzp7BuggItrG1BJWssdUTQPk50Y+VEFa+W/4IQSiadL",
-	"oORzzldMRlyUNa1NzsmafQjHFJSqImwHUClkWloyaNm6k1w4EEnSc2CjnobYDmxr6/xPCMDfE2JFckKQ",
-	"ujO7dHlJG7oDMqlwkKlaxGvGy3xiJbIt5TqYbNJOLfJ9xshOQoDWzjHmIQ+fstWOOduGhVOXg6JyRNA4",
-	"k3V33BB6y86buuAm2PJ34o4dVk/KUafmPFKH8yVV2vtiwKRA8N9PaqydPY+fPjkZYoUKkw8h6wS+wShO",
-	"IZ/7QBUwlYpy0M6BobqBO0dnpL+lSsV9OP9Fqt85vIjTMFcVUxpIAhYijCOtCx0HrigN6u2EnobcOtAn",
-	"96JPKItnJughHBVvgzjm0Q4I8/gd211l2dRDVbKMcZ3TYqgM+N47B3dTE7YsaKlFecDG0nl6x4YyNU4H",
-	"EzWwlcT/2qR/05nB5GqLB9BnGc+AUsDpfb6iWsjjphkj9TB3KkGsnyJa/PnmzesvvyKqZIi38cS+X+Lj",
-	"c41dz6D9L7O3g2T7GB9W04blbbUo8vQntntWvx0Om1zwN9ieGQoiJAnceY0Uka0bl+QXtriq9JoPjFnX",
-	"XcuhgATEQSAwA4tj2DNUD5/7/NjYbYXMnoGza+qKq6RkgWymblHJpJ9e59MKUrpODLC7uA+9ZopNJj+2",
-	"ZT0nFuh88KKb/R8IpiKapp/m8FuIaPKWEhsGMOutFJoBkGSLAY41LUvGI8yJMW50iJmY1V1jtJcWmuKY",
-	"56M0itHwTxgi+kuAwd4pBRsky7EoWFxLtV+p8RDVnh7PFYQulHntQrF/wg5tnChhRSNYK/aqrtKE6WOa",
-	"ySVNWSTNjkb8357N0PU0GH2ea8ZTVsdNKVlWRQFVlY4nqTCNPg/6CvQnuDRdhZapJQ43mzD5+/d1MsSl",
-	"sUUrbikVHRrBJqyNz02z894x0kM1G+0Oiq0vY8qtRZFdkDPIL/ibWKiEPIZ/4/0qIefwZ87LSmOd0zZD",
-	"3jLHo5XkPuTlNDlLHifnv4asC2gq0ila8xUjyMcDZprOKqbJgikAiNjMMjV63F6Y936fsyJrD92TwMgJ",
-	"maFKM954h/Kv4/VYu8qgmFCnO0P+FnzT2IpF9Xp+kJJFrrXv8uUyRDyGv/aGpc09H5Mug6SPNRCh33vo",
-	"ZeC1fXv5rRSLIkhfiHEzFfcxlPbRC6LovdmuWwChbugdsyA0uxCj/s76zaMWBixQ299BQ6duPak/pHcY",
-	"JvsSF1RFkvDtVzu4AGCEieDHBDKgXP0uc6k0Gqdas4xAgntSOykgJQFVxfOTb2smaCiGLCptjv2sXV/B",
-	"xh6Rz7yyJTr6gStcaDYqWlx6cn/Mzt2fDHehbwoOiR5n+YqpsE/NS98d2C9NgLhJybUN9/Z3erXsTsVc",
-	"i4VKzOmS1BnRmMhCsbgVPh3A1Nubhqbkyt7nhOnfxGLoEVfHDTh4d6MzPhnLppdV754UZY1+711nFgmO",
-	"nSyFyp29OGH/fvBWRhND3QV+7SyXDzNzW2hl4GQN5p3DXa73dg0MPoS34VOdDplZGnvkPVyFPrcN3qsQ",
-	"CfIQVc5UzNehuK4ePFabdKQHhuW+9OdGonx2Z2qPYHNi+wHENND3hsleX3BIM7AEAXtBTaOrA+erO+y4",
-	"2CaorwuFuQrAwC+tcspG66KtddVPyzAg1xtp3nLHthy1dpyTcUeUXQEP4q3tLKrPhyx7W9CUuY04FXye",
-	"u+wusbRso+SqBlybq7d3bHeLOGzKd8jjDf4Ec+F/wJ+3xrjTomASvG5EC4F3/PEWnmP3TO4IwGiP/8qv",
-	"iA2Ef2GJ/rIMk8tyrXwKsS/U8V/5fkVnIRd5loWyal8CGN1lsQHye1MpDbGvNb1vr1Dfz3MWqqzRh94F",
-	"Vvy5YwoNgfBhbAGM/cPb99gNyIW3nXMgaYePboWpzk+/PX98Moi9LyVbMilDQcI3S+B87ILUgX+Qoz+B",
-	"bIR0aSbIQrZgWncqIX/iIDXLd+xUPfQ0NYsyxJsDuG7sBLBtkzWVm4d7/ce+vXpdpzt2jpqy2kfmDTHy",
-	"TsHyjUjAHJXraG8PC6RwimOroOWAm8fe2H9SHpDWKNkqVxZnEL04X4vIGzVdjebMrl/VbbhJiDTNeWdU",
-	"M0DxYX2Qswkn6HMeSeYFB+B3xq6Q71haUMmy1kqpl0MLhPZk0P/vr4lRRg0ugq5wmBIy89ZGey2MWQIP",
-	"DsOeYpWNgl/bBns+YYxt/RDSo14Tg7Dia7acymwUJUK7ZpBg59i4bANfRJiMSyrphmkm1eQAu6wZbqdQ",
-	"4SqWSqZ78/ZiPl8/DrphotJzBDWrVhGjb56enwxAbT6lEr23hh7G1JVsWeSrdYh/Zs3SuwmS1bWErI4h",
-	"CRvOtHlOIUkzq1N/PU340lJYA6EsFx1ehvGGl+tbjG5CBFbya9HiKQ4vYBePGE/Nh/pv1DbqLA5xB15e",
-	"mAk3gt5bg2KmPRHR4p2hYsWuXj7Is8bvjdFC0J7DSEyIrwBsDfLnlWejquMtWwTDi2H2lDxd47h7+fjQ",
-	"nj0laEnTXO+CLW6YUjG9qGH8HAuOfI8EK1AFXTnyLijc4YbHD9HCTNUxWUvOEuxlNPT5i6MDLgQg+ai+",
-	"MBaTZmUCMTI8OBMsnSOZHhkKdcBFNzq9iyZCYK7uVF+ZZFglC4bbEonmoZIP5tuGt85EfX+Zt2iwvYb+",
-	"8ywB6FN4ODGUM3LztShskUdPipWkmzCxcQ9NVb0Tw7S2e5WfPBeb70sZqUu3LbqQ0/thA2G9u9jGkOcR",
-	"/2vjZg3EHnNdsJ6zP1LWLpZ8BQR/4HKABTGlsnsXIGUuuv55LDups0TrT46swpUjYPkErM1Oj6yxZgGo",
-	"otJlpSe5jAvH7zviHUj4M5/SLftIQXfBSXsJv9eIFqDWQQeNZC2CnYcqMS40LSZ9AD7R9H9ApWxVJ49h",
-	"c5ucnImV7Mw/qhIzEObrcBJiywxouTYtKwRn90wmDlOVB24Mj/ZwUYSBRHDvHaoXhAWUCeCfTQKaqSI7",
-	"UaFnk5KVpFwTwRsezxq3VBMvTEgIibIDWM193hMo6AjyUfL7U8wp0GanWAmw6qwWPEwr6vxJ7p3tBdCq",
-	"ndezyB/Ec2T3y2d0HeEbxviOOvLLrDFVAxO3a1GwFhUKVKCrNliODnhR7LyBlgYsahTKxyMgrSMPHm6/",
-	"H5OXzOyYvGZsNbo10Ou1H2tFBb75+ukwVclUmoB+MfCuu9ktbm7hxhXqnGhxTL6vioIgqNJ8B+U7ywnr",
-	"l4RBfnLO8obIDeeacOEmBPwSx6Sd5YTVO33+lrgYaRzypyFY4D9PLOw5/NyVnkX/8I695ngbtavHuPbs",
-	"vX2f0UAegjhHozWSdC0EUkAz3jIlI3QMezNtkS6dqDZGNMnfxCLma7PFrSL1m/M0hk+IqTHBiAD8Pt+M",
-	"4B97R1evQhRkVm9xfWr5ibHhyAwgke1Yo8vS3kD2OMk5gYTUZNj6OgQSAS+Z9ESfKyNqvlprOagW9Ps/",
-	"5NQvcs8sdodzaNZTZik0J8Npm+cRcTSGotyOUeMW8b6kA6eIQG79xfZAmoVduZ9Vt7BDdfPjRO3iR7EF",
-	"jnGI6fsU46SD+atLTEM5W5nfU83mtlY5Foe+JAuh134pdHMrqAZErS2ZcQdcTDXd37vfUU3JUhQZkx3C",
-	"yEf3VD4q8oVzdyPvviar/J51SyeES+5nuQQIyC4E6vffaKVEQh6JUn/C+5Ancj+rCulOa9NjlXOWkIrn",
-	"Hy4ePYLPlBV/hE8fK5HeTX/1UshVKKHre/i9PaFmIgVPmU9SiDz44ePGBZJbEcnHgxFJ89jcgjNDHmq+",
-	"zOWGZcRL4k/IzY9XZ0+eXvzv/+v/PSZXFoRsF54FHI+gCk1mOVeaFsU8NiMv8Dr5Dq5b2r9SH5mx2np5",
-	"0ptcKXukh45hpcq1tBDrvaSrw1O0Qs/aoFDDbvnkyeMnQ4ng3tbtvPTx2ddPvxkOKlc8unVybutQJQSW",
-	"78G7RlULzkKq+7VR3IAzGNmHbSVYG7AEL49nQh53iX2TsKsv8B4hsHKQ1erAYWTrWBFVZaLT9NPzaXFy",
-	"i5eAl3vbol+4H1BZQ6n1+HP25scIuKd9knvp7E0FO7/ugE3FMicu8oCE4iTt4z2Aw52qUwXFiiVgTkjO",
-	"VQn/wO2fkKosBM0SkkPGrN4lBBgpEwIaQ0IsV7yQpMh5uD4cukJ7Ij2K5pmrAWNtQDgeN3WAM6Cr/z3m",
-	"bzxIjeuwbsqK2xnKBGd9tOBdtZ39fYZj7Dmq7QC0Ote7hHO+eudKh3x+KPJ4X+GD8UIcwtEAgsQ8FPF5",
-	"crph8z77rpRsmX8In6mQqZOSkkpNFjtXIQ254+kmuggPLDS6t94sya/Fa1dlzSrhSmHehRZfMvtwZFo4",
-	"uqfScu78ZX8RXbm29668Vyx7X4auPK9fvnfp2vWmw98YOjHUmBKIkJSsiCO6PR6ueWUnsgvxby0Ab7XY",
-	"rviRo4O5PLqjcRCvTdxNdzbkphsLTfKocyLOSjMRUB4KzH8piqbM5SU5Ow8pI40nckh78nfqiPm37/dK",
-	"VbYYmkex9vhbP2C7WX0dDxZIXcguyG9GozAPfzQbfYvuKduxulKNYsUyIb/xj8jIJSAHbykZI2hFH5Pv",
-	"kGbab69dR2FVVke/8Y8dXejkAUXKtAIFPQUBvLmbsAGyiZW7OjW7wKruK9rlq03zuqrWKHWtPksfph5X",
-	"oCfjqnPtdehBvSatr/xM3pOqcHwp8RT2qmDIitvOKnJJDmG+jhA9UJ0Oa7YU+EU6LDZjHX6QPigiiO8Y",
-	"5qHrNcM3hEbFZ7OJkvhpIzLMWt9SF6OijjMS4iWOKaYDULD8FJOUpPqhiLrn6qiFNyY+fekKPnOIy2zp",
-	"zoWnOggAz6QHXX0+rdBcrJyh6YkZLqN1QzSNJ0YrgzVRiPTOVXxyvRn3PoAFjd9bLrW25k3YIwmlO0sh",
-	"0l+vqEmUiybKb8pYOf1lpWgRL4vlJeHZGkcxT8QUaAajGxVmgjEvwm8GrqklhTKTes0gCbCz6zGQ14T8",
-	"TLMQ7APckF1j27UA16fRAZdNHHEaWqAGIh0IMWphRex8eEvaW6v1MnLD5F7eWg8RSVGx51zLiFvP7DKo",
-	"8oS5l1JUK3Q1/908eIH/yazhbf4Btn+oHJtRBnRE9xJLzbhLujLGtxZFZou95/qYYAQNssP0muKpSCDq",
-	"DTgOfmexmUrHoCmxTf0ni2C2+r4WZMGs75RcNaxCoIWZG2hRwOeb7VyHgcfv9umekYItdbyyba6bkTdD",
-	"4Nirwf21phnIdkDKCNCrx/fUT3Bvv/jUjojA6MGHNv+S+T0TDNk9zdvDM+LXstm/iqtq0jjFS/UhbKg+",
-	"5KaKI99z08GGdtaHjZbgE+NH2vQsFCkPSoN63Oxz/lglzS6LbvUXGrGvtCjeLGcXf+k/bTzp8DHZLw7o",
-	"RGrEg+Muz8cSbo7L3x9uh4ehvO1F2mg9UoiN0SpcTZGYsv/g9V9CkPD2sPl/t6q5jOQR+NXN+0Po9c0C",
-	"+nz6/LWxut7VbIZh6t0pcqFhRhxJeDjgbPE6eJCbpUsqq5nc5ByIPZdCbqkM10Zy8aJ9KjNK7HMXRn0X",
-	"UjcE8C6jO8PERNUupzYccOpSfsTKBl8zmuXcwpkncrRZa3y8VrXWemqWXrS+/WFRuDhevWuWm+ZtFfzQ",
-	"uHVxRJ76DeR997QIZrI9fjrsfZJMy6bc3QS3FZxf85LJXGSj8ujC9cnSyZN0wFyExvvXiWmBw4P5cWQG",
-	"YLMNHiQB8BqrbeyeueS89njZYhy7eequH2pmtBsKb/D0EFk3JW21zPkcc85DkeMKof6KbmwWgLKmdy6J",
-	"farmK4Ob3Eg6qpgEVDRQ0DRd4c31PRtGuWmPt+oS+IpYYESa9OwORVuVFzrnEWBkADHj1WJQ5Mu3z199",
-	"BRZXpddG08sdWwaUcMQSLhZPDBgK7IZlYYTvx9Q4wVksRak/sramau4jG+L4kRBKg6WVjIi0KHjemKqR",
-	"i2HQuSMscK/rdDqp5+DXnpl7CI2oXgWfUyHCVxzAW/DPXWvktdA2UH5pTSHqsGbkjnVLAhvp/nR4eQ6i",
-	"xd1i3C9jDSawK2cNjiHKbQoRsNQAjW2LiryJjRQipQU8/OTJkycd1MsIrJS/EzrM4AXNOfnx3bu3l6QQ",
-	"olzQ9K4umRzGJLmdGDRnMAUW5J4WkmVmMjpDfX7y7dP9KO1W5pq94cWuLnjt78OB8F8IEdO3eh8cRD6W",
-	"HqPZoSNg5HWjfZ/yzoYaJuzESPm+K9IEApI6MQmWLpxldNXFWz15EszQq6vSQsQPsVK1fvNkWOWr2XXr",
-	"FjwaM2eoIM+nx1cZNFNi4c4r5TFMAYGx7gL/glxGilGZrgPbiMoagLk/UKG2Pg7MaWh9Num8QYC6rWGz",
-	"ZUURJhmfdJi8o6uwQ1+na1sSt8sV5eqwwj3EDj5SeMK4hX1vSKkQ2lN9OPQiFhJxx0KWZzAcLloDh0YO",
-	"UhcRhkWuIsWdtRB3882klMvIcOSoKDYbawRyA/gBXBfCWx9v/pnK3FUsC2u6+4SwtKj6KnemVNNCrCrA",
-	"LJdCMa/6CPXOKS0mcAtEK4Rc+zlDU1QJrOLZ0SVE16VQI1+7huEeN5jlp2uefPr111+fnT7tNyvHG2JN",
-	"UuKDGGL2oJkwYpTvtjRUqb1QgmzXecFc/S6gG4RaBeT99csIG48LYPgWbBw5s6E7qPbeKUJFsx2oQa3s",
-	"JpsE6CgR/TQ3uBnaxGgaFn6TFe/Ui//2bETBcmOV+dmxYQOva7Y5Ee/eTHKuNKNZ87tmYaESFvf3kNtw",
-	"A/vokF08yjzBu8P77z5n24DNKClPwy4qq6dMw1aKzSYf8sqPc9pPYbgIgniva0mMGSWITpr11LTYh1IY",
-	"S2qvZ/snUVWaUcETMVeklKykRiP27BUP/OEYZdUB8I0NlXcRoY6VJYhaA/GKsY9aaxj72Mh4WwBFYpJu",
-	"Fu4k5ce9lQOdimZrBjqdto3mrglwXC3bkP4WTRwcB0lBiLFdzTWToB/BcKld3rIObhSxEPpK3U2UujWq",
-	"cBIusK7aNqlET7fKjq3Ihl2IftOrYH3v0pbLG1Vp7QHgYhR8lNhSuKtFa2HRbJNzl/IQWjfXVUgrsgDi",
-	"oLJJi5wGsZhXXnIIVPYHfa4q2AW5RXF/dHT9/uXzW1IwmkHIHqKvC5bSjY3dw15LyC2uxKOjP11fvX72",
-	"4219b24pRcxjcEsEPVTm80qGhV2fyP4MZQ4HIqPLvLBFR3uN4apg3+Odft2XwSIt/dQXPYHRAaAbamlj",
-	"en2Dd/ZIKBSsakxj7+2tNvY+3+S80mxMQMce8Lbf8XgsCr5W40kDp48BvYM7sZmyqUTauTEJq6JwJXxU",
-	"vZOswncJaJamnscxebMkIMdUYn2C1lFO9VpBLinjxtKzSBmwOi+NfYc/435iq5wrzMC7/T9gk94zBaQS",
-	"27rMkU7XaDp05AW+M0D4RzcMtixitOyBWiMxY/TIZyeng566/rpDOBoxrmg/qAChiJQq9vk6A9MQcoWA",
-	"2Q/DYo9VsswL35K83bLFoz/+8dYVjHIIVke0nhAlmtUBVTWAPf0OUfaf53PUXV7OM0mXoYjPy2bZ4C3W",
-	"lgFQnzGZUM4DfAOU6ohjgYbTaKFoujsKEPS1YXJluUPsocDsSjO6JI7xoW6mqngQAAacsp8x1FAVB5Qk",
-	"ag75jkYuK2OAFkypJl/jv7weEEKFu1Jz6HgDcABTZCUuyQ+5/rFawO8/5PolXThaKuto7aynx8EIR6Np",
-	"BNZwbKVeWjx3Q02p6UqNcrl2dI1WIGFwy39+RcTTN6Z1ra2MBMbSDaHvlbeeDzzx29GiwYlTtZthdOTG",
-	"4jbxsN3QjA1nXIciOZ+gWO2b1ZquXFEEXG1QmKHKC02owrgF+Q2vfEzIb2g5m3+hG8L8S62F1B9hH/ym",
-	"6epj6KuGKipHzJ58xdHrKzo6AekdZiQvRpaFwIQ+GTfOD6N0Rhx52neu1y49LVzRDpiZS/L4ZE/KNm7V",
-	"8/NpjNejNNvY2TEc5Oug18xxgt5IqMaC5Tch9xpnilo4foSltjc+aA3SMcdpbJ++AwiduYbr3/TM7MkE",
-	"GVFGGtteeNG8Lzp49Zaty82De3qWmH8U1P6DUfNfxpnM03DEsm2Uv29W6P4yg3qJTMJmzgjsBLuNaoYG",
-	"my1xS1WesdvE5SAr66iCU8xVEBzrcLPRzTuGZcHB81Wj8J2n+tKaENYzdhtvDZ4AlxZZ5lK1qvNCt2Gc",
-	"oJXoMP0cdMuiZjkFDgLu3RA57ujluIf6LrD/2JPw6nmglPzpyQlLmhcW5dBLHWxvmwDhnuic6PHWiuUy",
-	"zgfsZeDaDDVcWGuaWbMAC1Et2FLY/D8b/xhXcVBk7I15f5CBeRRnKMD7RyGzHU6/Q7ccithiSd8crHXK",
-	"YadhlX5Obv/tyOZTHr3IbmtQHa2yXF86/hySL5unF7u+QtuSKUAUhDoC25Uwbgcd/OA0XbMMMn6Upjsb",
-	"rOrsfW/HG0tA+jt+z93tUmLChO/DXGmHAPun0qWFWdKSmZY0ZdF5fFMy/o4VbMPA+2LurQdywYwOYeR5",
-	"d9KMdsmNeuniJApAT2Eyic9dRAFLIzret70d4bEjxLng6j720cJdV/yZ2JRU5sEKV00WZsxPkOUgR8wW",
-	"cd1MsAo3usjM8ZIQaMfsCPjHlBLicHJGszpXQmRjGzHnQZPSNOGJes3uFW6zuZKy4uab4dQGzNDkD4wt",
-	"dH+d7b8dSvXV5el4hqVrLdQDOuJcgvAJk3s1drViCtbeequzLyML72FcPyM2U9Szc3Pz449iMmwtDK18",
-	"TTfArGRVRDfyHlHCRKxkOLXl7CxO9jE9MyAKULQj8xPbhYRCTWQXBLQptT66Y7sV4+SoWDbOgRbrXZDt",
-	"yuUA1XhT0xTLzp48Of120KCAp5NW74Jflkqq0W80Yc4PYHU5LI40MieAo4EXqwjVV5dqQz/4P/rEgs0o",
-	"dYQNcGJBboHZ2sBUCKgFumHH5Aa86XilTnEFmchdCqgw50Wu0YV+0Ygkm6yca2Nl2fKWABNREHRx0C6C",
-	"pFxYFROuI3Owh1d2Hv0//PZbTU39+urVc/Lx4y2WSUUxmVJuurdgBEfRbiB/RJ4ER+SQgr6Rk+OXxsEO",
-	"w4S0jJBBjVoKDNNly/pvolGRwMP5yUCk4aT/eIktpUmV85J97KG/aJCrGCvWQvUYx+p+aUsVi6VdF02h",
-	"T8Q3UclIwZawEjzZ4aYnHI9su2h6iwpjHfAXbstOCCgCEYdcVUibbo9buP6FIsuKp1DRFMwIyVJzKgdo",
-	"ANrwoynsVGJD88Oo4KZW/Y4HtEOxHdyxg8Io4FlyYye2PKkrBLiBtAZOYAl8Wmm+amrFeptSHjZOowV9",
-	"ghweoeE7pOpfl/r1nnHNMitPL5sQodlT6EkMDqNfIWPa+dKrLUX1m0NVlH0RENnVPaWtimoT8S9085HV",
-	"jmv6AWijuDEpwem7lmLLZ81irzMqZw7RCz6qtGpqn1O1jtjcYSKO76XYkNOaSiJfEluoLYxhj5Owh7Wl",
-	"vgprOHqjqn+2+/xnek/xYc8d6VUl8orNmNGkOWcycXy3CQbpjSot89Vaq1B9D5HeRfzS+NoN3YG7tOYk",
-	"CbvKDxJSf75585rcwGnv5L1tx+gZtqc7PNTr0MgFMU2BW6ELVj9EgLV79IruyFoUWaMPqYQsKm39GUGI",
-	"vF+W1EhU1Tue7IPZrc695OASXEtRGBOfMzNpBYYlIgHtT5doTdxBebn82EEz2eoCwoONUshoK3Ltibg6",
-	"qNAxXjh5/uzVlV27QpJ3u5LZvzYiqwp2TF5o5Rz8zamUK0tTaMN+zUwmrsuJWyVJrfUknvMuQVWwECuM",
-	"B0qmK8kV+c0+9fEydA4mRiDg5LAsIRUH/XsvbBdLKgzkf0eCbsJyLNYBt0tyemJUu3bE3qaOnxwUXRtb",
-	"UdaTSw+Sx4DtvWNKe4x5E5EeDrzv8sRsXnh3CePPlq3SCxXV82qWRME0iyk97jjy2je3Bw+UBxOToyxZ",
-	"X4NubbHD1qGXPPMga6kzz8753tGmpSjLUEj2JZCfOsC6sIH/LetYJWPqDYpVn9P/yckJ8G1OpFQbeZDt",
-	"nziNajQ8t16RywPOjNih4CZ8sKBqF1guAERvZ6zpUtNocA1EUlwgdDyCkhWf/8Hd/TGpn4wE3A8jz45z",
-	"AkDcelpj99Qu9uEP+xlubTwD47G/zTAkXpKs1934bPzgjf0ELbNTy+W2ACFza90pGJC/pUW5pgumb10x",
-	"NPCaki+d3MUbeLVhMk9vv8JCwLcWLHYbgOLa9lpZAF4Ts2S2ZsZMWFDFnp5Xsgjr+lYg+nLOOlfcX0F2",
-	"uFga8UtmLiiitOm/NZo3ihX3TJEvb//611sXqgWNsMYYbBjlOV8RuqW7rxJy+5ero//z5OjbX2+hDTuy",
-	"4JZLyO1vp2cfb4lkJaNa1UBB226uL8jtyxfPjkwTv/52/vHoL6YheGbP+f10OIckslYeImZgZcAnhA2g",
-	"gdd2jzbe6qu3L+bv3vz0/PXMm6rZv8OI2JGd//rbSfL07OMfQhsV250ONT1ceNUJfPuHdN8EhTBf06VM",
-	"fJYPoUVo0Epj5j7KemCbiU/7z+47J4iqKxsABcZQ67/mhJKffrZVkswVaPiYPKfpGlyeYNJA4UmesqQG",
-	"AmEiQWIrHLESN7LYclegKhXlrs5wVR18wEpwdkm4QK8yK5SF/zmjIRD+PcAJ7IjFAqUbqF67CKUrELVg",
-	"DsZch9/hj9IsUyOGSsZZXWTczMZeERwjLqdkpUEHXe3x8FzX5QV7ywHse1WjNRDjjtWeMhg+n0f04jzq",
-	"Y3MexxHQBMuLrz5nncS6OK79qO4njCyc2O3x9OpwgPDDsIRYegwcuLnQv8Gy3Ky+VJQ5s54NiwKsLdHZ",
-	"gzD3QZZQKYLh1FaVWhicL+ze1w4AZH8l9t1NCC4VFdcWo3BM3nBm0b3YE1umtXk5oZpQZOyY0vf7SR6d",
-	"vblkH7SkMPtB94PSEGRU++SNy5xnUIWCchdz9/KOvnt9QxTdtc2oKTY9tjhlI4fXumsotI4H6t+CH7S1",
-	"lCZxSHK9n6lw9vTs9Py8R2KPEpuu7R6vfIPQKSv1aYo9LmNY2czM/DzPQj5hc1ebJ/F8KMG5aa9/w25y",
-	"7uYpEEOVdON4OwLVU6p0bevHtVYvpMIIDlFfc0r/8Pa9IlqsgIi+CXstqmzVVFR0JLz1J56ffnv++OR8",
-	"Ik0jeHRyHa1XiA55ezx/oYi52UGb0UtRSpEypS6MVCwpJCOpfMVpgd/EjRJSFOagJkIa44hl7hkWQa1P",
-	"wj8IqQ/eGOxDKdQAFd/YTnwiL6cVEXF6zi5amtFsLkDpDuJXhdAQPCFqpzTbOMz4kXnkktyLotowizLf",
-	"lEvlgoHhCUHA6CCy21F7HlyQXzLlagAGUBJrWkIl8hruapcRYTxTl4QWW7pTvh/aVTHAuvHO6qcIjatR",
-	"+pgFp4Wo1WrTHnoOIFXmpIWWh7fMkhk0GwHMinK+AljqsDPd/w4/gYXxzAJiQFTAjmrsa9Pvu7woWNbn",
-	"ex9ReB76iq2H8Ft3qtVB7BfACjEjwQojp3ZgQxdGpaKbBohz8+KHF6/f2XKTPewmsBJjxTeVX30TlReq",
-	"sQARLJom49kKrUOP+ygTssr/wQ5nZdo7O8fs8nDxzl/WYtOaF8wYUfGJMe3U0+JNA6qPrkpEKgojsslK",
-	"iqoMY51RbhwqbyfJ1Ng0DEg+D9yF8Yxc93BHqjWVLBvbJ4DbxzFcAPv1UGVgLmRYKAjL+saq8EQOg3HL",
-	"ZCzllzWVHjBYhg1+nxfsrZ2tA/bZXuKnKCod5uecbNb3WIw/MlpgB8byGdZVoZQm6Zq5akZQBRW2nlFS",
-	"gZnLYRpsuNecTUr46VtROkTILwrUboan1tBlhFv64EqoyrARkl3UCWEgEi/w7LtNMIesOS1dbJp9MOu1",
-	"PuMCNMb1IPVtDzuUQW1shLfhrVl9QRUHvkJNLIIUzEKHJAVM93YCApGWnKASmEFdgOFURVtqyA6M+2Kv",
-	"sz1L7oXzB3VWHJBzx3B7ocWgyL2lWawpvXPpVIC2nftPZm/bq0RQL6CQeYFOClsTDG/FnTXN8bC/6sK0",
-	"+aESO0KLVAQWjE7LhFRZaU5LlepyBGOUrWTgmhynxcPzU9InOzSboYyoGP1PUJkAVri6BLgvKKxWMaQI",
-	"BMLXVmHbAo7XegiM5AMf9ZS57RYgQbI03C/N3jO7pOmSN6o9e/FhgkfoGP58dCOus2L10iICu8jTCVVe",
-	"2IcRNV4gXQxu7enPW6cvBKzpbCKzfXxz9tCJdMQ2kJRgZAB5QzvJkFCVrE7XHscNm7gN7T6rbzwmh+mm",
-	"UrjXoQQvH2Ytyke0zAP818MhmXDo2OhMx6+AKBkxrpfmvCyoWjtCKlA1rDPuETkic9ImhV8yqh/9cQyF",
-	"ylh28kb3/pTwRSD6BCkfRNMVGKY+AMuGAerMhH26+PAnfWpIxIuFTIl9PDhxvGoCXqPE3wjaeNdk32eM",
-	"ARf/HmL5PcTye4jl9xDLf7EQizu9e9M/zU3XbPl7TOb3mMzvMZnfYzK/x2R+j8n8HpP5rxuTGa4280+O",
-	"0/zc4PhHO6DjEMa/iUUsTgHMDE1xkpZwR2ol6+y9qNGnGEmxyaGpE6eZtbx7TdSxqdWfD8poYwKuTwHr",
-	"PWm7LsNWsArPzv/H3r8vt5FjeeL4qyC4G+Hp+SV18aUucmzEqmVVladsl8aSy7u/dq0JMkESoyTATiBF",
-	"c7yO2KfZB9sn+QbOOUBmkkjeU7K7uv/osiQygQQODs7189kJKr/Ic6HijPgg9ATiiiBnAAYMd6u0Tdw6",
-	"frUbkmL9XM+MyKmbbQXW2S781MNcT+KKxQPsBKA1buMsYxtC6u3SoROD66qBb9UeWlsBerWwvuXGrZCQ",
-	"nSi1B1G699+G4M4XdiyUlQOosObTKVkFnvQWLK6S9AiwYTnmDDCHxtCkYkM+cE8AyRq6F6Z0JP75I/75",
-	"o1+sxVaQ02jgs0ruWPsw0WitinP6m3ofzhJ4RmUaKzbmMCkFsxko3IqUgbVSjYznYKzPponXrtL8F6Xx",
-	"Q6jAgPWMNycgmBou07reqAISNwbw2YTLDIFshdog76pv428rR+qlei3sWKcmThpzK+L2ASpC/wk20/kt",
-	"A20mQ7JgPd9odCXvZEp9+5vtObzDFX1v7dZXOHzLsZrXJjx382TwisRLVdePtDAJYjlIE0gmNgrT1Xvh",
-	"6lP+TXkRjuS70olUDVlHsJAp5zgRzpIm4jj4TlQ+BxmXDTcL/MkDnRrG2VTkRqtHBsdpep5sRNgxphD5",
-	"ygBn09VaWKtVCK9GbO9U5gTG03xDhoCulxnPUHJbZ/SumFEDPd2OND3pWMG3UHY/u5W8EXyymf0cFjEs",
-	"dOXlw3z9rvrJRMUMgDLz8zTdNm2Xzz8SPtACxjonDMwZcJo5RwNNAPTmqNefrN0DRNiyYiTVx21zaNt9",
-	"/kvzyiGO7tYNUakeFJOoXfrSGvY/z1+/Yv4jiJLVI3/GWSXZvEd9cHYsJlGR9dHvSGCYqzlGfXlo9QEs",
-	"XaT9iQPowEmvAf94OKSk48z6zERjTQ1Uxgssf8RlGjiMt+gRg81v0IL0R080hPEsvYgVt0NJTYRjdin8",
-	"WUrXCg7cUGeCPOPgozfBIu8Qr6xgy6yBjOG+hZDYfKx2Ru3WS1XFyFowr9FKor/joANd97U2H2eXkhvD",
-	"bsXU7lFx4zv64STUM0elm1vJW/vVL4tzyrIcOJ2l+CbV4xQ0wx9rlM5BjOyqEtvD0qY4wyIgleCqmG4C",
-	"Z31BHwU60lQ0VABuCzgvPkn7ceF5VTw6tT3M1VWAMAI+zlxaK1RSgZhihXKnNbtrwJEj2tNmlNe6gu1g",
-	"eMnLSifp8KmzW3gG97ybWCNs2qYM2c3oaO5vlqfc8hVWGc6MzbiyBrkuFmCf2TXpGmeD/g3PxR8bwy6/",
-	"xhkUk3hxmUi3NMx2Qje7JsBVJZbfIgZYZhsuX0JUN1MsAzQAL7QATu3WEgKEAE0IUl+iss+C78FH7hmh",
-	"5sKKhQqKdUfuisdrjeFqjtIuX0HsvjrXhA0BiC9uNJRg/uvmQshDJeRkLBWEiO7bnP/NAPndBEoofiuo",
-	"IGRl+FMYe11MJpy0pue7bY7365zOSeKvPOMDw9Ebv1CpVoLedsn9xNMF+rVbTIF/AuSkhra0cmkKU/Ds",
-	"4x5AQ4hujhS+QWQSD6CIK+LPZwWYH/VS0x1yDrQa21bMgEJsquAqsfo3P+2/AzYo62PlBGalhlQXN8iA",
-	"tCYg9i+gJD8+WYfCG6bbtAgXY4EAZZvELd+P5+74g4sACQYMT4FlH+fNbkLaElh/PltU67m2YjvzbNV9",
-	"0hR120YSV0HGRpIR+nYd+lXFAIlfc8QSSEIghkMsGBl6FwpSlDOeQ6IfIUlD9S3SCh6xn3BjJoJ7n8To",
-	"icCcD+X+MzGs8RE5JYDAMqgOSqKS2JUflPpyppxNKQWN832E984Rg5fLpDBVyhr6BKatZ7zC1MTHgkdg",
-	"mmlOsRQYdtj0eZrNoQTHPc7m0j1rxJ0ypHIjWEV8Tjwk4BMfm2k3b0zV59MzXKV9/akHnpZToKGCKJQu",
-	"GGaLXCWsB3UXyCM149JCYZS0WI8BdSRle4bfrmmRgVWGo3gWkgqpOupMt5dxOnW9Y6LFY/xjBsXqRil/",
-	"20CvE2w5CP2Wcg1SbzXCe4brpqzzhPJWct/8KmwmqNfhag6rJ1SKwu7WkdjoC6UIWSmQ1defn8QOibmV",
-	"BH9HqMCN03i3LYjvb1ga6CPPCWSEEuI9hvh5rEIwFUtJm5MNatPheZswvd+KOV2de+WJ4mEunfORuMiI",
-	"dH4xzDX0wE/bNDrk+k4600fkG5ezVr+ThHFjgn6Due36RFcQsAOfXUMhCzFXSkuWbrVqBdme49Fv4LI8",
-	"GN37iqoEI/9TbOjmxXP+kb6ihkWNxxuWJaAS/tsqFuH2LWZNcDtwl2TEauEjuknhM57MFol1Bc9rMMeV",
-	"hVjdkbQOeYpv7YM0+QYhDpjKFPQpsso9xyySNIwrBsEslknTUI4Aj/+YC24aAs1bV3S4C8TG6u1gucn7",
-	"K0lvY0scjRv551Z2tFYW4lfWL1mDFL6mdwnXBrK+OAvPd6lEtf0Nl2pbgLpfAUiu7J4ygAhZY+GwOgPY",
-	"wChQHBqK1dkq/dEteIo8jVMIG32s/vKPZVDBT1337e4dz6EhwT3mjb4un3IFT6n86o8yzFQFMFzPrRTF",
-	"PXyy1voAH5DeNbprgk+2z5CMcq7sNhk0rmzcG4EE6HZBosarq1bAsXxGLqFKBIdks7GGmlM4NVQf4i9n",
-	"NimM9fzetaKRzQvw/JuFtWpa/ENEiuPJyYO1d7rHt9872KZMbZJ1XE6YtC5NoVjJ2TC+xhANd8N43/3F",
-	"6bMGqYvu08G77CwpiPXyt0F/HTwsLmKTaUb1Yk08Qx8bD/46dbWWV2gn3rOI6Sx1Lu28oU94Bxxs/50G",
-	"UtNNyLDWN9s59y2293HFVs+tVRgU4TG1Ka8F0/a7fhgdSBK0e6bMP2IXXbckpJuonG1VZOuUflUJDn0K",
-	"vld7RS9IC6xsGzHcrRDdyO4a+1PJcl3fwEpYtCH6YoWBym8lcihyStjjk6c/sP7cCmg4ncQLy1aZK4W0",
-	"G7SM4seS0rBopj9CoohpFPaACL7NKioHik9DmiVhpycn1Rfb8BSWixy7Uykvs2UKJy/UwN9QS3PPBbJa",
-	"THQuFt5A59ApJXJGq2Y2MOD8HJNyyapTaFr36/LVVkkQ7GZoN/BBvOf4myq3Ds8yDznjdBIKX2gGXRXo",
-	"jSSReX4bW72fKqvlnSb3HM+OnmCMHKgw3TMaC+/J+dlUsuw4FyIqW+srflZVAGNSE7PAPimr80pbjfNj",
-	"MSCIqRTNUh2vKtyk+w5a/27reb3mtAjFPeM1SiLa6X6eZX7JQg97Ld0x2cDDx2dXgrJlBNa/ZZCQqHDr",
-	"W3Ggfo9duira7IlYacuJofwU19sDPV0fsnGrdg2fjDOl+8gpDOMfWgtBNm7GAVsrziFThoNSUf9G/Q5+",
-	"J6X6mEYb215xp1M8pj82W9zpW2q2IPKhkn7ru2cn6/rym+qPRWhrdbsfm/0Gsfxdeze2loV22j2Shta9",
-	"usRE/MJNT1fjObFeOyzU5Iz1TEGP3NFmrUh0HvBxje9xEEcBhtjDSyh3czmL6S6YXnDhyaWvaG93nUNL",
-	"0oTPq4k59z2no4sszr7zDnNlL2qku4vtkWZaNBlJLOWW97kRUEiP1OYQiudzU8l1A7sG1hzbMS/pL4/Y",
-	"G4pOULsjRSekpSMOcCsTqVgqBjJtQmdY54cPdaG209/EIxMtiXKvjfdvoEHjxrKR5lnZZ4DkntBjkKUb",
-	"EqLtfWimY25W6TLgRDKh9AyqyR5B7w9wbEMHe1lsBq+ADauVLtWoWdNMiJx0pkU+iqZyzut7mwbO75Fu",
-	"2ugy5xFt03JCRNIaL6nWs4/b7Wx9U+vCvuGuukGjTRM3IDmlCd48yvKLND2v9iC/gUe718mVisFXy600",
-	"OjQ1di/QjYNYVo5hKRQxRbikkw6hnZcV3e6a+p1z+c4nuqC48oJBNC2aQTbOs0yDv8cGQDXk9I+h6K3Z",
-	"0OIf1QfY4BuIUfGxP7diy2/anA+HcgBfjbzOtSCwpFwMhLwTKVDcB05XO9NsrIscXc0NXw8r5pcmu9S6",
-	"S5X1UAU3EdwUuUiZgOi5kZ9w3I2GXIwvV5Y3vnT1LYjPeHHpGuXorzzjKkavxEsBWynYVWGEMgRjGwCA",
-	"IYEwzd3ebLgXlFFcrCxD3q6hzhHsxFcQogY2xWQiUlZMWX9OVw23vir8Eu4YAIPr63T+yCQBksX3GFYo",
-	"sa3gkz26NzBJ6dexcQcudJ6LQFy7hetT3kaLEdZtbG56SuP0rvLVFPRxr2xafHQnIH7MK4yy8L9oGLaU",
-	"AuzKH8zrAJyX794u+kTxnrTDTYQO40j2D/dMf0xHiKKz5/MWdYlfucbdbQqrYmZm8/hVdY/WH/1GjImV",
-	"tgCOtOW9W9VxsZZZvdGwC+taVj0mHUgIrbms3+rZARUsqAvThHI28+11g6BXoK6nvzkzclpzxyJpyZAV",
-	"2tRlWOshbVVqi6Nu8CKLDU7cmz9ws+Kd3QlLKnW8aFM1dYfhhdFUbtjokayqnKKsdKQ3wyItwmYrRE1i",
-	"W/mc/jvRpGzM7KYS4Lo41KSn2SZXhMvj3jcsZCgnxrct787a5GpvFz9yMbwFPrDyrgHZcBUA6m7Fk2aa",
-	"8XlzZt8L5uqDL/Jf3ed8FNjIkfoo1WECwbnO1gb43mqCuF/CFdipjbW2KjSDIEW0PX6wtRHjsDqRknt0",
-	"AKDkHrqMRzmfnDGIwZmEKV0ppVaamTI+XNaFkzwuAydXYldG5AdxDU28oftAVU7u8dtn/svTEopta8T1",
-	"8cOzUErUBZSZCppLDSn96QYHZzGYvPdBqgbFFwECcDWJp0SJGUQ0Q3ONZ/hdisQvhtMfb8LRvPnxWzTX",
-	"dUOdqnvLg1dJ+aD+evndoEoKHhabeiM0HpTJrxd+/Fj0yRIqhiORAz0RzgOEEjeJ0NqVPPUjw969fWWe",
-	"V8KRI24F4+bWgICQEknY2MNb8DzCQhtvCvoFSZbnmCaX6gyK7ETKpEpYf844GwEyXCbVbeLr7nLd125e",
-	"oMagBsA7qn0BxPHmFsOOS0oMHgYKt68tmDuFaujghmtGCNXQAYpMNxBu9uh1M24SZjUE2+OBpE2up0gc",
-	"tNL8hm8C7+wj3lLd+j4uWJBwTPH0wivG8TpRIlYAlTxnp6xfND2pYl3OdbEKg3HAs0xsUlpLN2CYWXUf",
-	"YkL9XvTHWt9uZ+LshGNI32ko01tn1Is7sU3l6xtt5UBc3ol4/es4GlgKuYVM8NQk4UxYYjj3wJfU7Ygt",
-	"9EedHW8SWnl/maxqNmq0/m2lJHSjLiQSD6LlpkWtGEyVXVprNVVfoOIX/QdZOxkf3GKzhBX5BAdcxHEq",
-	"34QedggbyIt0e2YQjbCfJVRTUnkhWKEyYQwbyTuhNsoNRmIjoNKkYZVPLtHvJYc+XSUbw+OTNZj/OxyM",
-	"ivyveGH61CYvi+c2co1DcXqogmPnVVsNm3y1s+kANVMj6ppWgk14ukgqE7EvY4Zb9fjGoBeUFWpAlXAD",
-	"6BPDydE9/rm0Mb4k7DMtgftnZfvhxzv6BybK3L/6c/f/RZ65/7gb0P0XgwnuX86ldv/9D92HTwObwhdI",
-	"j3x2Gv7L8gvHljoKP7hiXaNPXRWAXl7V+H1IAr7iMK83dxfrAjMjENMeEjWYVgYUTHwdbjCJED/Ka1h7",
-	"4hJ6Q1j1bqRbQY1cbkgnggli1zQVlCSdWXnVb6Q+F63wYHv7B/0Rg4owYlDk0s6v3eNwDU2Jhyzdawy0",
-	"vpWhXPesQ8hwH/3nSrUxlb+Kea2EBmYJyyV4DgU+9NmxtdPOly9Qzj3UDb0ouElO5t699FxAgf4H+D5T",
-	"DSl7Zse5LkZjVC7nVy+P2Btg0+G5AIocbJ5NmEzxd+/evXxx933yQWEW1P3q7U8X7MmTJz8yqdi7m4sj",
-	"dpnnOi//9uPTZ98zqtU0AX8Xeap6A52KHtafgPWKjCAiA7xzFMqjD+qDuoSk1ZTKALBWRSrW+9Tlg4Ew",
-	"pgdOibNYBsiY8hx01iw01UChgVCEpA6i7HyZow+qNy36mRz0zijBVWKrORlkUh2xnhHZsHfmxsDSHVP1",
-	"Pnx3jpgYkd0JAwSMgAifsDHPJ3DdDfnAGjca1E/0zjzIJ+t5lQ71QmfsreCpe8JPRZYhVKnwWj+p/p6r",
-	"2u3HeqWWpEd9ULFn1Rw2Dyen8+aHgebpnYWHEOsOlJx+UNVPYl8srhP2YIO/4zYMqoITJofoxBmxyHj3",
-	"HJ8voeAIGZ1wOxbGyMWd4FllOhu+E8kYbB/JIBw2SnW6OxagGo8+qHNVkTTEg/7UNVZMu8W0V6kgRhyD",
-	"M0++Boc6ITw7KOwKMoIF6VhGJRSbSFVAq8BIJ0zaDyq4yBB600OqlP6XpydPWM+N/LGYfnRiKdJegsRe",
-	"8Ot3095f4Hi8J3RAzMa6Y+Dm6FYZ98SwpydPj9g5vTO8FFxJAz0VjErVwumZERMBZz9f3ngToPepCwvU",
-	"KwcccOUrqamiAGgjUgYris4EYtEq1ru84aOem8LVO3jmi8tXlzeXtL4vh10g8estQXE/PX38QfXoevo4",
-	"EVwBYksPryTjQxJQreauiCE3VuTl6Ydnv9FK4ABn7F97JfUL6nNyPnPBeAYQICgDWOgE7XxA5dL7H903",
-	"qMG7v0sx656bM/bm/PVlz62z8YA83NLeCyfvS9V/bplkaM/mRSrt0QcFgEsDobASTKZCWTmUIndWxJQP",
-	"xqL7+OikvEgqv6s2UnT+/bwq8QahEDyvgkHSqKnQ00x4PM9Rzid4cyM0Vse94W9TuArKlq7OWefkiEbT",
-	"U6H4VHbOOk+OTmFSbpfh/jvmU3l8d3qMGrnrkUrdn0axa/4ci/7Z4xPgxgln7mXaOes4D+kcHvTWPweQ",
-	"yqZaGbxuH5+cLPCY8ek0kwN4xvF/ULoIr/t1xkBtJHDO4IpdMMR/xUxeAFKIPTFM8fiK2hO+1PYIDo7f",
-	"BHPrY6cqDfA1CRaCiZkwFhUBNuBDRzkvkMzD33vOenByCqM0bMDxZ5l+weXPRJMVTqpjBPh/Tl7lQBD8",
-	"kbtrZ4GFQcyxgbXvdMws4FDNy7c5YtCQWy0RRdyeEJfzRSL1Lb/ItBG1nQDp8kCOnbO/xZe8/MjxS/ek",
-	"L38sScrT5Zd+oZU4wH7CpIF6AGN7sJu4NdvuWibyVacF/kzGRjXuCtQHNWMATC9kiNNgvKNlBHoaFB21",
-	"FLl/071Dxog/ks8ajyROcmlfFgJ6apAVqaDxQYoAYcpHltz8bsUUV+vJCUs9EaP78t8LAS1XpOyQXz6p",
-	"HOSwYxR7WAoV/tGmpnAL0KqGoI0OJaEYE4UdNMJtHQRXEONyST3g9tRFzRmvEUkDtXDMB7dKzzKREs97",
-	"NGL4UylL7gAPnemFj3dmcqWQDKTzeYXXzx1+4DsCmy49Yi+rxGgA7sULI6Dl3Zsl6EvWZe+8nCasz8E0",
-	"w4ElozWpuPaAJhWRyLS+NZ53SzFOC7O7MBiZCeVZc+J3xRvtTBNcIFOW/rsTDeEOwItb3r9LlcL6XNMI",
-	"f7btuyQnnFYYfIatdizpUPN2LFSCz5QlUIQE0DyM14bYoSn66EVCt4f2VwlNI6hp5HMETDyD28msBmw5",
-	"8ozhsknxMpcq6G92XnuSG9BKUBSgr8BrgSpSsG1TpofLYkLisfcRh7v4rxrpJteIRyiPLKtDYVknfDCW",
-	"CpYVs4UTTWDRVFjUeXzy5KR7cto9eXxz+uzs5OTs5OT/j51gGwscvfBVQaJXRqJ80vvblPdfhZjSVtd1",
-	"RRC3Ph/cks8LHt32iss5T43mEmKyoP+VUI05OJY8A/nG31g5AeOtUOA8Qk4CbiVChU9qdrhPXfSMzm0P",
-	"DWMwombSiCN2DkYUet1Z9tzbV+7n0kpOZfpBVWJFoQHZjQ+2stXVmI9J6j4d0hyXSFfwULIN0JOMGG2w",
-	"UmtstnPwWx/hRQ2Rph6Svp71kN6RWW5um6w0RMapiv6aMpQvSUOGH/SFVqwvRkSC0zAehlD3GPCKwFa9",
-	"/VLZgaZhAw3iVsPGnkSg2xsrC7eFHn676ZlG4tVaPnIzkNL403xB4fZPW76ioJXgOeMQ+kLsVkgb5LpQ",
-	"adNiu1MWN/w7XeSl8yWq7ocuj9VnuOmsvTYuMFO60WdfyYm0LVsibq9bDkJoADN0kl9zU52e2ETtHotP",
-	"vgY+qn0vrn/H0hMl2L9d//bGR9o4ZB/qWjVhxuYCvYMLkWWB68RMIeA4FsKTFAGtMd4ZThaLjLORwDvF",
-	"OS65no4B+H6Ya0wILxihMOkGbRiTQBL4uAwOzF1FBvEnt9FZgxj+U93+U90eXt1up4g+dVW6rIwi8MLi",
-	"kz12Ir3yc0vKCUFewJYbC+4pBS9wLt0X0jSTVpxj/m9IBWruKUe11VgafH81CM6TGxVa2YYLRujmyvBO",
-	"5HI4bw6fvOcZUaDPxjoTziqFvKFKmZstzwVchhD+gNOhdCoMywVBChL2j/PNzrBEwrfozUpyG8aVmIEi",
-	"GRTunA2hLDIkSELKJ7Qq+7wwcElKw6DVF129ntu9j5lUtz38Sw5lDB4WAAo8l9Xr77AMXr22ez3CWPT9",
-	"mCS+96sDb3WAK/Mq13cUylSaCWXzOTyfMlMJeodu+TFykq4RJYz/ul/BJVdWdXjRcv5RMV2fPTk9OUkY",
-	"z4yuRlsfeRY6fMojoodgPQ9gC/taJ6tRgOWQY6EP45blYlRkPMeG53g4+K80yRa3G4do1RzyVyEU6dK6",
-	"ByYRf1wogN2QlxlwyzM9igf5kwa98NLStetDKVQL/JzqdY2FWhcDBdOSYuhH7G2Nqljpjzjlj5bnI2F7",
-	"O24nUIzhYi9v5+Omot20EEcH2IHXzrDDtNcnvwVM6dmmK1w5N/Q5BEiOhwb4YOxPcFC5soxuoVoMtI7A",
-	"xq+VkQa4REr8EwRHEZ/kIrwRT4njZ/nAVIjcpGj13CxR0LV1euAWxcFYWPwzXFWqEIAF2Wcvjz876+BL",
-	"8xV77tZJIF1IhZBTYrmKzbkyZOhCwMVfhsANAme9d/Xb9Q07Dt+FUgXPCoWhUdxoqhGAUKa4E/kHRVfA",
-	"GRuMNSQDFZJN1wwaJWZQ+ceuPbliXwAbtUQ0hhoLJgwVRnKHOBNDS1TW2DYRCfWcp2mNJ3D7+Ckihe4T",
-	"QSVj1m3SKBemaymLu8j+2sn0gGebB0sr/Lf3HCd9QRKB3oBZaWz42sEDJAHTFOPsTkvRVbR0yHY5USKn",
-	"mKzo8sKOA8RrU77npTVQgykNG7mj5OR5pHX6PBTD2bwwVqROkCEOafWUXLq6eL6AES7KCZyH8e8xX/+T",
-	"dpckEoQoK3LFM1ZZFMYrk9rwco9eMtU6D6iXsBpX6jn1WYwEO4ZfMPFpmnF39sfIa11ftp+F3WzNTrY7",
-	"qZWX7px1uu5/f738+eUbdnH59ublTy8vzm8u4bf/7//833qTxJkzCL7rnp52Hz++OfneJz7qvS8dnvJO",
-	"0hlKNRL5NAdSh86P/dMBPk5p+xESl5hGgaed/lh7GqWrOmedizf/zdclhT0L+8SeDB/z09PNVUl0Ndu8",
-	"HPeUs5D/a7IhEW0eoF0gqTF2bkFfZHq2WBfi3ZdimmmeirQ2Iyi6jFTlwKY2iOC2F8xvACmxHLM4/afs",
-	"HlR2X/NUHNIsP4iqdL/SUF7Q4cSCFb+ZVhVBZb72GArQIHYarDnI5nk21rj9fVEdZV8VSk1Ef/t8aAlz",
-	"JxiW81+P/s6PaMQjncO6SmMKkL2LN//tEv/ELs7LQOLf+ZKMPv6+e/K4e3J6A5Oh+biPYF1eZc4LnzEi",
-	"lzzrnHWeDh/zzpc/dhHUVp2P6n6W9TFSOePTgP0uzH5mkqn4HquMJNgzNuRZhqltq4MjUD00qIKhvt1J",
-	"MTIr6vohCwdrAyNqPyv/nowunDXj1ZXYInjSVPhCdqkRPBNppb4fGoSO2EuUAkFy4EOsZZxleXmvCnuw",
-	"td3Rg4Lo7ia3GgC9VT929fbl7+c3l+zXy/8ZPrbLgT1oMUr1zf4cSnKHFW9NPb4DQ8/pGOrN2O0MVjRj",
-	"pfak8Zb+TaGDs0X1TMKGMrMiF+lzlguKpSthsDMHGjbK+vLozf6iMrGNkrt1cKUV2bD410uUppVfXQg9",
-	"fuIDVP9NKU9qYN/imT6v6jmwE8gdjzzUA5woXLRoEhMIGJtSrMDOsnYG7vrDlltIP/nCw6PAzjuSd3Df",
-	"hfwExQULg/vN0znuNmb+IXpt2UBPfA9PKka5c1h6kCjXw2Emleg1vpNnMS/faaN+71KEfgJhjIE0NZW6",
-	"V4W2aV70me2K2e+nnqaim8uaBpLFLv239pluFDXhWy67WQAvbkslv6gX7y2U91c0clXTbhMRAP7PvoDT",
-	"g4y0JmG51hNnK0HAW/h2PbCLiAXFEhIihbkrROPorJV5J8iWYya7rH5siBu8qAHbrao/DMl4Z9V5hUG/",
-	"qjS7DHXOHj8toYJB0LHYoJT0l6mYTLUVajDv/gqIss0FJKtxX7e25LaVNSLw2MjeOm1h/JicX4QW+EoV",
-	"xys9WAHBXunQbbtqA2dXa4Ha6NQstjQ3mTXH01wMMzka2+Z0UxBWSiD52L9UI6BdP6P2mASTQFDQhZBu",
-	"wiSIwGz56JGhA+rbMd1XdJ54xmHpPoypE2SzNskHFSqTaS/dp4ciFwrgu905T/xYLCf6SJWyVJrbI3bh",
-	"J+nbgkPsBE00uH+J3z+SYbryK1M71l/PATncZRDe9F6KSy6cFFHGNOxQVeth+eNECOrewMvXtxVvfmms",
-	"qDepnoB1DaNBv9oj9n4sM8+6g30SZBlQGwpXA5GhDBbKnY3n2LE043mKNgtYRaYCL+IfSgX0zh6EDD0C",
-	"zPkkuzM0h5kc2IT1MNHycequNGV7ifc1CPcBSiHUfMYbIyqr7qmN2k6WCzwzo7GzoeE9GmstYaIxLbqq",
-	"w/HxPd0N71QqcjZDmKN9xR5kA71TJwOH0OkN6TjvooiEeYLKpKqSPQFCUIgyZ2PBMzumnn1rkP0mlp/b",
-	"W3jux6xtzaR1/v7uGwd8R6s00TF0kFGeujnZ6s4+tUfqQtlUz9RioXm47fIiE744xONPNWEQ0NhfYcci",
-	"Ta19vILI0i6zVDZUxh1IBgZ8aopsRVEXRFaCv+NRL/xpT1i5NQEVKJhS/qQTqBF5Q1AOCNAZ7mXBaMv0",
-	"yPlBdP0iQr9USqR+ZDbht1jNq9UAiUjjKX16na9PqvzM2hUorhJf1TjjlS44aZnh0rmkGTS5+6shbUGi",
-	"nNHVbOJfcGxFIRvf90k4SYAsO9nlYDGnYpBRFXcCOgV7sgFixt39eIcEm9vDz4CAjbnxhZ0VYjWqKTti",
-	"gP7HKUZWsQgpgkb+fMT9dn94oIupEvPXtyGyZayYUrYUyAF8UVggIw3Eyx2okMH1zYFsQ6SMGHjPmNJl",
-	"Ua4Z6+nHp4/d21cG8gxEJ0c/4LBONPrbpC8r7gc4eO2VHnNsjQ71fwtqlRk+D+ArZRcp1PQG2CLosz6s",
-	"D4wnJNNKdKEBq1Hv/uQZhcpaSYHhZypa00U+EDVMGzgyE24H44qyBbyoXE+1EVVaXjoHHjApqHXovYlr",
-	"Vjfpa5jzV6hcy8m1ql85g71bkib0I/sCV9grYPhlKodDBBo8sJrVk9XZogrmjMeHITRo+HVt/mNujtgN",
-	"IMhZTnkhTykL10QSCrHdrwY6TxH4D1oyGkpC/AS/ZtudJnlv0FRO7SxDDeEx1lm6p6HXFLq+yqCzSXyy",
-	"R6z3350/3GPua4gfEDDNiS2cWaHOUB9CF6hHrfIggxRSX0AIRNHv+cf2PL4VdMSCcPmUWWgBKeUP4LGw",
-	"Z1GXaElPTpiXcl9hUIH5ayypw6/sHm/Yptpux2KEPnyj898zoThlK3I4bkg8imaOkSPVxVKNDbUgvvlD",
-	"h779BkTO0zVg2x4ixIFjAGDnHj7yIMjKqhK6Rt17/Jn+tbaKCUuP4OikGm5qsl0JIAwhsQ31vjgl3Fij",
-	"tK94L0fc6SUeGSbLJOeU23EZPCsXqi5RDRmgCHD2AxVGhXnvJBcrpcDd7CtqNaC+wjkxYACYhPB3+3P8",
-	"x3PGGTSqgNmWcUh30Gcywe/I2y0i/fYv5HC4sixjd1HAwrp61ikWTHXqeFNh+O7pvu3Vu2oit1DtXut2",
-	"pmuwMamGEgvoTJAKxM/drPWtP7wxWALwR4XxWuR3Iu8CkBh+tAZF3HPXTy6d18BeVC50wMLtMc6urZiy",
-	"f8GSkbxQvb8krAeVIoyzV3r0CrAneoB7CpjRnF3Rv5MPqodRoB6AVBgoqaFerV/gD2gbyBS6xSqTKsd3",
-	"dgUOJw3rfShOTp4M4DXgn6KLv3GfwF/0nhPiEBSMSvVB9V5xY7vAONB9+aJHbT+54BOE6waghrGEgHSF",
-	"dHXEp4ACyZAB84i9L3GvK4+oNJsSxBCkSzAwHsv3XcP3DpEbWV/gwY2F997MpgaAAljbLr7cDkgF9MX9",
-	"T9greScC1K8egoHYZjxcfLIC+SUamiHdLAASwHh7PpO34vlCBJfEgSsxi2GluDH+7JmNn+VCVgocS6x9",
-	"QeywEYfOhkOHXobQpra6ACHXM6rzCe4vc4oKAP19wsqXRHOZMqPLUh/AJKBCdHB+iNBfRu5x7Jn7pyzc",
-	"CVZM0ZQ3thjc1uDrA4gbtOpKH37YMHK9stAWRWJEDCqN+U13pkeQ4kS0kFDe+siU++5U4sAiqEhf2/Ga",
-	"hObPu5XBHyR2LIZDQURCyMdm6pSoH3FFyr/Rz3oqtnBGF961Tcgt51W5yS1EFXaOocT6It7AcQe+ARqK",
-	"43g1eXiOfxzqLNMzs/j3aF/E4WRix1gE7S5i4pjNN/jnFlsa/qFENHT71eg0gMPRa40WbrqxztJ14PR6",
-	"pkQIx7kvuKPkk2oYm1iW2bciE9yIP/u15ZGHYdkW8gE719g0tmRRNbOeKRNGLUG/qfrJWU7IxhmIOHCD",
-	"87CdLMfdM1GD5BedHcg0PXzlopvbA8D53oMkAaZvzRgGgpFBJrjqFlM4jvAbMEZ5xvpzKn1rQW1kerRN",
-	"HOHMe+bEQFEp9g9xAZuD9xw+80qPbvBX1IBEycwKBZC7ij0hj1Bp7+iDCqgxjwzL9IihfQ7rEmzyma+Z",
-	"BHIc5gSASyVysiJ9LhhAu5KGepRQseZ7Zj6oEVD2BXKF/pwcPmVznbFpxpWoBTFwRWohCLYYgVgIO2AQ",
-	"UKoV4YJXbmfaChS80qNr2IQNP/y2UJEI4s+aeWonXE+PrOM2qymUiMbSns07njCXxvWdwuCKI0EPJtPh",
-	"HZtmYvkCUmSYxzPoaOCf5KSYdM5OT048syD9YpmSd8M1B6jLzT77DoAsN3wudp/940eI9IgO7Z3IeVYe",
-	"XoTaF1OzXE83EflIQDDWQ38eNorkNOhxqmcq0zxd2csJFRdOLp2SlBNf1MH+N6RqESkLf+Ob+yrqEWu1",
-	"4RHw12oQsvdfepGsAU3pG9AjkDwxGk+0p9kOWnr38/xtnuDoq8mJMJZPpiausDAdswODDxxvwE3a4VzD",
-	"9nQOCCAbbhGoDRCfLKDJltTaA53pYns7aP0hngjnmTVbQhdFfof2wsXVO6dTJjqfJ0wJO9P5begMwqrF",
-	"4UIt15rY0Gsau60zSs//KdeTLT5+o7f48HuZ2nG7Lp5fpXbTe8CjTHfKYtEXNG1qgGpr5SKZ6LsV3FEv",
-	"q+VZhE0KJVtkN0MpI+AyEmoiGMiBoNKdLuxqf/f2lUlCnTV0zC0VeSNyuhIzJqF2lp50p7PCWeHIxezM",
-	"cJmeEc8HLZqxeoqBU/9hZ0cP9FT6ekQo6PbFZjydeyo19x3nW8PEpQF/CHAM0GlQxMY75BKIdG0wqStr",
-	"UQF1dV9SmlUXo8S+l9bXRorFgkg+D8D5+AbIuxVaofxrIav/SCqs4Vk+46/1nfhanWs3N+oi/Qfof7px",
-	"W1o7qhXQILf1LfjNU26M2IiTc5mHsrzPsEGK+ifiZZU/+5Dng+QO9obmEp+mMhdm4Wt1lDfp3vXk9Ef+",
-	"4/DJoPuMP/u++714fNr9MX066J70fxg+GT5NAeAtQYJ2CgR3kg7wagdmPWczGGBxs+z84vXlNqXqV9yY",
-	"VstCYSOdhXNrlisiD1v/6ewp37ssTZXonb20kLIwixWZGEpxv4RAdSasYRhtZ7GgMNYc/rwHuej9FF4C",
-	"vkHn7PS7H9bLysaJEDeVc3N7uIrLyoSdXtkD5OmBj1vSKfKM2PXN2fHxTPSPBjy3C8hSx0eEq38MD/4v",
-	"So9GH7eC2YI9QHTGdlEbOZ4COLcU0ATavt2ulErdKRzKTe6Y48/uvysrTt8TUSBlKnOqXAjJAh1t8sCi",
-	"ybbPsNOr94uS917acZrzWW3v2jABoCSo0QR4N3VmyOMTD7B5tkAjvFxSHzcAXmOFPe/v3ObYxFkkcypc",
-	"ATu2KaoyzcVQfursVfl7SDcwrEart/UV1nvNxnpSlhXDvlHHw+H9v5z6YTeASwloKOjMUVcX/KmSNX/O",
-	"dO65witY+gm80HReIufHkr6DtbhDD33NbyYw/k3i7s59QwEd7FbygYAqf7nvlN77btqkJyIXQEDQJKqv",
-	"oX8bYwh5oarownxk2MCpQuXRscrMnDMoluIR3vUOMq6RTrbClE/tvdgDG+nvdbOVIn3OIMIMRwGqdesI",
-	"KLFzYPP51+rFw+T+cdz4t4WKbmFbtaF5ocxqcptArr4cIcPGSFNkNuCarOB3euuG+vrKZt4WqtVLFMmD",
-	"4fi3i2rhtvL4c16oL2uIjI0V03JbCckmbF4J4AcE1kxCdxbheMWC+G8L1eK9CMmylve/VTAb4IMuF1tM",
-	"TZtbf4wkgJKWICoFvwfQIswWV2CK0gL31lTa5qmXyxlYXgU4a2taeLIhPqBSkJHWKbwv9VxD+tLdU3TF",
-	"SVvCqueABhjYptk1xv+wF7tEoYtEXZDl8NuXuotyp9qSv3PYDTJxw46EbSIuyBJ9uD2xBEk7/uz+8+WY",
-	"TKtGu8nZwmeUhxrogHaC2RLCDQV6ycyJKAIBe9TBGTdH7Jzlwr2Ss5sgV0JATaoCClCoVKtIROAcxrq2",
-	"Ytq2fG3yQZhHW7aTe/i5N3O/ogpDnNNhuK9QcoDVeZpDJSEltpCn38n/UG9di7yRc9Ag/ZkerUU7d0dz",
-	"gqY9lANQuxWAHC/k/AIDFAL/NDAFiukrPfp6BHopGvPKGZaqAIpaq5GejOoEG7ENh1hEHqkEOUlKwmOp",
-	"7HdPO5Wyl5N42UtsiAyQoqNDnJ7UyuOerS+tafM6ocLTVg3ZV3pUVoxysB2SA+B37HKELKQDVyL4cfYf",
-	"uv/IQHTenXUl8kB8+G/vlLTsf7x+hZcMil2lrwlvktOTE/i2qSHZBkOF54L9DbOWf0DVmreqdWHJKzIB",
-	"puvpydOo7exOw80euc227pqWxNS96lsA4WqPJA32m5Y/COrhRZPy1Y1CiL1TnN3xrBBH7BIwTko8ISjG",
-	"gIptH78hCp+F6pBR1Eapc1SQRH7VLSk4x1b10xsI43uoMDqlyGzu7smRUG4JabF5q03VNPrxZ/zHl+Nc",
-	"3AmeNVu8P0EDi2aTwiAHH4SzNSPcrWp1Ebpa1HKrLbXcGj4j0xaIYc9R7rytg2BHzAgbqGaJ2CgS7HMz",
-	"xe1qUSnhAE3sUQf0s+B1REov1JbsXY/1zB/2kk3/kCIH8uP+7NRZt5iuB90+9hLjb82hzHCBox1XzvQc",
-	"AsL0MIBiPX72HXst/5p4hoYcgD6cSGWZEzJICDuJ0pb6PyG8jM+xlJAltqC0UjGHLVoQPRA5MMdrFXH1",
-	"3+fSCsLN+Enuk/rb1Sw97xudFVbASzlbJ0+Y1Tphcoj5J6AMa4aMIUChDfGDfvxuHYVEErV10GbJsGKQ",
-	"Z5kv/XOjY3Af574xT1CV1+LZsw2mcVVuI0AhDyzPEvbd06duocDsIlCf2PATrE4rh59ya0XuPvm//nbS",
-	"/f6Pz0++/NfOHnwaemBFvHMjeAl9qTjMKVLzvc4tjmTxneRabMvdG/RrOvcnSiqrnUGDJ6KFbEBUYxzD",
-	"fbciWCNYLkZFxvNm/cFNtaz4kWGFcVeQwJ5MuNGQHoT13mBVTNcd+B6YSBCjqggYVymke/vciO+eYuja",
-	"02AtXmY8vU/9sU+VFqiKs87xHc+PMz065tPpUaZHW9Caly965Z61d0hnz2OznLZ34nHgI+GcLbTy7+1Q",
-	"bNktutAsSrsUOkUr/Z4NPZDlN8x9XIAHbFe8j37DKDkZ9CclMYFNuRVd37qwdcnO19YHWIvHoJgk3qOs",
-	"Ngm34eHUD4WVg1tyh5s9HKwhAg83Z9ZpdOXMBJ2TfTzVeSVD5EGgPSA61O2CS6zRoH5y4slXyWuG/mQl",
-	"Ari6HYsPCoolKmivvZ8vb5i70wbj3hH7bSoUchilbJBpA//Oha8mAjcrwTzYmE+haNjdPMLOhFBk+sba",
-	"l7HW5a0b5QaW5qu+e6jCdaiBScdNVefuRD598njj66fyrg8Dxlpd7Iazh1KahGLwbM6Unh0k0YaPBrlc",
-	"EMSDW216UAQU7Phhu5RQ3VOyIGGRpf8iIDKTOCfk1Y1LujG6qab4pp7axH+7QuMH2IaG4P/gw6iLSmJ1",
-	"jGf5xztjLpARvAizAS4jt+0lNjtwUrofMKbh5NNgVphZjX2FRIbgjibEMzCBjV8ci1wQ/kGJ2I15k4wb",
-	"G4oFnVudGxrOObSVl+TWoznjUxAen2fYr+UR+ujVImnE6TSbh3fs7HE4K/sNRIdDqWQgz9MTZHheYC3+",
-	"EqrW68y0JWOx0xfghmMZNiQ780KJcE43jPCFyd13BpEGfouh3tiJvyzFH3hBUMQ6h2INTEgIsPEVwXfL",
-	"3TH+3NicK4OEHxtSJLtfTfin7kT2O2en30XP/vE0F3dSzDaok4Xm3HoTpE9LIHPnsDA8g45jt0RzUheT",
-	"hOUaYgkALEFwO0JVUiAYXfTfIV45KM0k1t2GGOMVzn330/Hty+Z5fdUAH1seoo38mhMEc9iXUu3jWCi1",
-	"xP2HErzM/beFfK7gARQq19mauwoMw1HAu8eL5046Vx8kUd8KdcRCKS1C3mintN31bfPCON1eISJHZS2h",
-	"f36BLMcfAveUR+aDclYADQA4BeGPoDAmgkgKApVs/RTBNxHGv2wvdl8uO4fxI55QW6dRqJtLt0qv+WAs",
-	"lWjpKNDTYaT7tsuqY2dO/0Y0dfjbrvIvBkUOrG5/+6MOWJbrjHE2wTkg3fCCR+R+XDTApkU/k4NOXZbD",
-	"Rbqerd73uxA/a6j/w/uavA3BVTEF+rh4hu+yOuL27sNXRoldeZtW04DnWVbt/1hDjB3Xc0iK3bD5x5/d",
-	"zq7sRQsN+G7fn578WBb3Exi4k4XCIIGXzAQzeiLQUimacOqwU+2yZs5tKxJN+bbWSQkoj7mADWo2vHBW",
-	"EXHiicIgcPVIeWgDcIQ80gJBT8brmNtZ2lYOUKsFy7vsU2CRL1ZZon2dzpmdyYFY9J8Qu8q5W0YDchy5",
-	"ib0ofOzBdurwF21lag8A3FgZ/Zrfxe/ag8gJ8aYDpSJkd/c94at17XHFvOuCs25Ww7xSTXCOrogR+Z2g",
-	"4huA5hMqbaSaKUf6DQdqVc1eYtHmAU4uBD6URrjmynrtq2QDKV/lmWch52aSQJwmVFr5yRnhuRQpU+KT",
-	"rXQTYFTVjrUz1xBKPuPGHrGnJ09LKJqKDGBwxmkKhUp9zPGHOGNfi9u3JWxIbQ/cwMQ6aaAEFRbP7cm/",
-	"LuACuM1xa/YRWgs7j08ef989Oe2ePL4B8ALCL1DafsQCWP+Rx92T09pHoLGnc9a545lM3c9FH8r8z5aH",
-	"TDqwVyuBFmZc2aDD/kg6g7GzqRRwbKbKdE9OO0knlbkYWA0z9/gHfDAR3buTx0d8Ko8yYY1Qg3w+tQCC",
-	"UH4hcU/pnHXy4eDx6ZPv8OePWED10YiA74a/ze/g1ZU5rb7I2bMn9D1nXLm/YzK5k3QE73+8FfOPAPxQ",
-	"+RmeTDksMeEyA0Rt89/ry5Nr7az+zha8ZEuC2BrtJzayx85MVQRLmkYI24z0Npoheq9fc4gvGM34KBfC",
-	"MKvrxxvKb/OJOWLvywra0AzkFQS0NjKlZ1gHAGU1uMGPDNXxuQ8DDG1Fu/iqktB6iN+BH7G6IEoodlUc",
-	"WkfsGNatnh93VA5wgJrkd3ehbQvr/p+68Z+68T50I1pFVWnDxDhXFSPkX84vXl/+pTVLdR1KANX+QhJr",
-	"DGFHZxPGrCX34hmXyinNfpQlD7rh79mEfVkae4cwZG/yOV0Js/LSSCBPe5gdWsl9c21z53jmmJW0RQ6L",
-	"PeNzxjN5K0JEAZ0LaSqRG0I152ysjaWs6rpAw470JweyUBdYUNzjUOd8BP20ZSpw8bXuhf2mykO47H7u",
-	"F7f4zQ1QJvJ9MwEkUQiUOnO2CRgvzv1phpmqBy323/XD0N60seEHNhS+TRHFJNzhxHQzxZbrvrY7wnE2",
-	"QHbgEx9MQXnkza8IwfJG3wqvCmBrocimBkG08/4mK2GPSwRLjJYCgyCGS6h22pdOu0VogquELd15R+8V",
-	"sPL7xycl2uIbORrbbM76uZ457w5bQDevTnOv/efCq8xpp9fjVUKW2nkEepRvB0EJy3o/EJSYSsdCUWzq",
-	"pffbtGShEXOyWZe2DDvZ/ll8UOBJWMNHBndulztuW4LnBSrlMvVe5WhCKAWZJqvJihJoIp4Ic8R6uTDC",
-	"9thEcMIMhjQu9Gp6YhIgvmXnASQRb4XTZ6FC2YmdqRQ3I4tyJu9iGDdY+H95F8/8R3hD4M6RZpF4MVYc",
-	"X7+XNsazTFaOSxAyzfCZHmFmm/H+VDzPS2bEyrKF5tLh5dIFkKJjrHLZ5iy5byycojc6FbDg+x8ibqEO",
-	"x0SOUcNxeANvsL22/Jal5H218cBqXLIE1MaaCqZldTrU+UhbK1R3tSz4GqakCke5wkn4yT931w36ygqV",
-	"au/TLmIBHIASosDjmfbnzs4ZEOfPAhu0BpN/svX2S3UnLYK7NW79TSNJw8z7O3ABTuKS8LIyRIsbVA7T",
-	"6u5U3sbrKyhggcquuaiannwATPhmO7fO17RCF71vHCHKAmh2mun81oAFifRfxqkllvK5eQ4I7DzPpMCv",
-	"+dQbER446xPTab5Fv8J/0OAZlu+7zuS4qdbETuAtfB0PVvc4qZGKcTfXI/BwyFfqgBSKLk9599QbC+i9",
-	"ltbCy1RMptoKNZh3fxXzxs50ag9c0S6/jxNKS4le2lLKA14GEilJxwoOUQroo+j+nXc2D1eUa/4wPVOv",
-	"pLoNsMyteXDwlljk6E7Qxgcnrr2O3cemdh3sMhwHfDzGS+QImjIIP4UOirc+wJyBaUIjYaSfBwatnZFW",
-	"RAtw+s86f//u33LniZdoZxAqcO7oTOduQgOd52Jg2VjnRrA+QCbMOztIHr7ZvVeFR0MG13KkoAusk5Ba",
-	"gIGvhe1eaH0rGzi9jTCISPyLtVPnmBzVlMaSzXboMvMLPYGW0f7c6WVZFZIg6YUdry8yr4r5Z5mujDy8",
-	"tAa1O17LXgNDflPpGdOqKe6wStPviBnVXkABia2qqwrexi5K5FbMVwF2VaLhQPfmAWymznVRNoGkzzSX",
-	"bmJJpRQNYX88GxqQqykPTICNzNZGewSd+fKrm1OLxtKvYt6qlfSaQzTRLW2lyg9gcXgmUlYAOPqCxbpp",
-	"BMg99TjXdiUhxDnr6wJS5oQfSb2nZ+A+Uy4Ziz97zoLuudmdHLHXuF3G6ulUQO6OK+THfU7eOMI54fHC",
-	"qqWEpUXu65WhxiSSg4f50r6utKOwTaCK7I/Ig86s8hVPRAxotMfyci4CRhcD5x82K3HgfGvkhdU1lShU",
-	"MXE7kekB4ErdgQz8cb88Jr+KOSyWjEMgX+V6BPfkARJygmf+mHIlZqVYlku+RSi5EYMr06NuJu5EtiIN",
-	"R60gqgpXV74KbvOY3wnnGbhHJaUeCQVuekg9c3Gl8kqPXuEsWsYcdYO0CzoKr+HeN9MjWhwEJMeLrqJf",
-	"zUKNiCmmAGOwTsmUe3b8Ocxs5c37Vw9nbnCH8Dj25+43IhseRTr8Ur9au8RH/O8jAGU3oWERat5BKKhA",
-	"EkqEngcPXtqkTt+P7b9SwRnDKHQUHGwRnavigp2ebMR8FC8aSvVBeJN/waMSvuEEpcSbIskwfL6pZDQU",
-	"g1ysWDrCvvNurxXKh/0xhoa7Aigt2B9qSyLCuugk/hmlqx8Jhwp7GGnaxz0GwQeoin7h/Ba4YCF/+eSE",
-	"ajJPn/n85cZeiX+vB+idCUvaWp12TFAnYFTonDkTIKH0JvQE7qDJJmJlZK8wAF8IOBm5zsRCV8a7l1iv",
-	"Aso1HuT7WdjXotMqs1mrZWPOLPUeZv3t5/DuqV7tsS0lVybi2P9xxcLjJQG81ExDoTHqhVHO3Y0vrRMK",
-	"Kk1NggENeHfOodM5iQlOWAOf00jeAWsZltZrJeAFAHRBQGGi+ORrRalwkaPKhc+ITzIWzr/E75zjK62x",
-	"Ximpd/zm/PVlUs08wm+cTJdZquOXL+pxQP9lgh6JXTy4UpuiZ0I0sAIc+S80wv+uTOx/lxP6y/HfePc/",
-	"T7o/dv/4//3Xzv2avbi8l35/WpT4eRCMVJeVqqBvSFp2lfcuXRyb5xJIUrlioLgAbcsdRBTIKc+pMTpu",
-	"0f42I6l868dtfYNopFbN2wDfSplexG6DBTJ4GbgjH2GpaNyspmQDUj/h0gNkhbNFLALGQdXyhMuMySHd",
-	"DxXm5FulZ+o5m4n+WOtbn69y3mYPxz6CWffcY4HiR+sjdm5uve4qUWfAE19ETmK+LvH0pJ43YD8tgCYn",
-	"bFg4hx4GZVZXyWsWqPAW13VBN3IiGNlCNWKUvCYZ+4SAlYa61pdYygQzHYvBrS/q990oNTW5sRVVm+U2",
-	"iYWWjlBTmpzk/PZAGGzmlnJg5enxF9m2Oq6wY6Gse3Wdr8CuefvTBfvu8ZMfztj1L+fd04QZ+YmlciQt",
-	"WP4yt3PvCXj0wjIPRwg8ELoMkP9j7j/iLMU0koj4qxhJdV6dYEuYMbUxYNR7F6KFGbTI1AZFhiVxADhr",
-	"2CMUJsD4dLqBKK2MDy3JVojyN4N4YYBqyAduDmgoQllALgYalPoAi0IQKg/63VflerUaynyyKEBfEaPn",
-	"T/CmFzq992wojnyepnGj7HD8tc4HB1yUmIxRNID2fVAHK9pQgaG0NBtnV9yYWzHHOMbSDEwCfcITruYL",
-	"UgbilYlh6OivdkP5XConYW0oF6KptVnBA0O02wYwFswdMiKoG4aX2m2j1ib73nvkscCpONIEYVndnyPm",
-	"oYe85RU+D+EnIgIJVCMQZ47muzFTiCv5DWQJ30LpFDjYi7tyAJ0tVV9/2sTTOT05IbPanHmSdFPDDxYp",
-	"8LrMaj1BCfPuVMVs8aBRMmdCpQnjmcgtVPVApLevC1vrK7IrbF53kgEYxJ9f4GNg5zRZ6JU3HlQ5HnX8",
-	"WdiXsAytVna5AVp1tgbuWsxVFRZsuRuqVlxHvbRQ1bZF9+DLFNIWAFNrHnmpcI548HxuSiRdWSksB8oD",
-	"dIwjxbCveX5bbsSO7odM4eVOTn/48YQ/S7t88ON33e+/f9rv9gcD0e0/OXl88uOP/IeTZ9934BjzdMtW",
-	"O5iim+t9G43typB7Izi9fj+5gcpliKlw9CBhtbaRoLqyqX++sVyByj3K5PEcCeXLOM8R6/E7LjPez0TP",
-	"gxnjhU3uPmUUIVsf71V+U5tMi9tWH+i+4i3u2OkM8qn9OazJIY7+W8TEMoCEPRhrJyhYsQkscHDIsT8o",
-	"y2DQI/YGa0sr86lHpkmRRzuLl/doZ0gSmCrc8B7vYblCzbflVLsQjrBNv5NUfwd9bVJBGn0iA7T05tWR",
-	"tRd7gJTQ/cjkxVi7Y4v7raGCaA+RrOuSKdn5LXqY7De44SD6h2oF2LEmQLuM6GsqolvO05SckJbCF/T0",
-	"8zT9h3Ujz9OU6H/hVUsLsO7RTfguLqQXnWPYGsKbj8vQexJd9xX3357id3Lkxj4a5CJ1M+GZOcLW154P",
-	"OC8wJpAhRCHgobwTbCJVYWP9cRCNqopPSwqAhvh3vwKtYdaaW0r9KjHz23kAv6UsF24g/bt0txAWu4Gh",
-	"6itpcYuyjJ1fvcT+zVCqVBiRo+mKnhZ+3i23VIUIIN7uRWQEZfECwv9XfmLtnX33eBxsZxY38E13KUR+",
-	"ZOj9E8qoIFYM939vqzy5cqcArrulXZqWy72lFvBXQHfge8YaijCzrNqPQkQBN858WReRJGvpLY10QV1k",
-	"LVKCVgdqNaDshKB+iR7gUIe/Ne3FBaYUIAIklNeiQMJn5AhQ9aWChBfwH+XU4wQHtxfG7jFOWklaKEEk",
-	"2TUAvH/E3uM5r4Vawm3khM2ndoXSxWgc6+oU03fTljQAPXyvk7+/EFzlEJQiNCuk85U7RAlpS/ydvPdN",
-	"PBL2YNdwZRv/YW7hYFBpIKM4xBbiJdq8c2+EcA6hxzcB6Es4b2cB+8J32tGFjJcw1qhv1OD320zdEBTD",
-	"P9v7POiKVB9T7hykH0/CDDM+tVCWZAYaRkQ+vE3dVr/OD9PSVxk6bR2VRZUGotcgdIdtczyUTkXXisk0",
-	"QzzQDck14vmlNzoVN+FZ33w3evV1WufNgOpkW1m87VrM6/u4DU8GkGAgHgTVUjdTYFRXpGUODCSOa4UG",
-	"Y5elXkGD4SvdS5RnyN6uXVII8baynu0cgftgvthta6L+9XngiAPyObDJOB00ytiFzQmshEguVdLGNQR9",
-	"D7Vrhze+q3N7kLBtOfwD0mAcQJluAtJCl6FPBPWMzi1leyCkM5NmiYYK4K8r3ZpYd+Y7Wqe5nkgTY8nx",
-	"96vZxIQE9OPnjIP/YABLFxKbuS6QfiNK3axzG6eHxk8koXORfuzCf//YDUDqK7zr7+WO31ypxYM9i3x6",
-	"YAAmlapGzGUjLkleKAKt8TRsTQ7KG6x12laX7Qg4ufmePIwhD2BbnkCxRUv+PE03I8XbAEoRvrYLQRpa",
-	"gNVyFp47bbrGDvwmONB8bdJ2a1wPAa4y/SyQ0UqI7ti5MyPuhLI6n9f7u6ASrMJLbbhMGw3Cr9YQbNUA",
-	"3HiD1lKdRVnOsOAqFZCRQ+DEGTBxl1EdNhf2jAHkAcRpLTR6VcEBtBJH7JrM/Q8KUQEqVV1spBGODyGh",
-	"ZM5oYczzZZqY0JKqgH6A5hsjKSWT82s0NR/IxGw0LekPhwK+hf2BJhwoMiKHQlacvt1sSw91y6cQ42wO",
-	"TQLSJ69R7ILUwdfS0gCAvsQ++DrwlygpuvvL1ypINL2HEKb2CpXzghqMkPQYclKVrdxPdlJpeD9bITuX",
-	"n6QBTVa92m+FmDqzUEVRcV7gM/+ct9C11VPmXEm3ZloFxACVslQaur2ZtHtuW86lWmWfQV2AExr45FEF",
-	"PtmzvueC8SwXPJ2zkXN6jeX4r+UNfafgKX/ODX0FZVGwACKFpmj3T7e7GB9wOr5m9o64VHuFA50Nksb2",
-	"q9q3UYeVtWMxYWQmpoKnmWygV3RL9SLHGX6dG4mza7V+1KmvwEUPKDR94TYUqjtxgRFuajYWaj9P21f5",
-	"SuNxqvD5Ph+HeLEU+qn0v1L7bb3jtrq7zxG9Cvp1faxKGqbvRJ4WHmoA+o6jMHKHOc/t3OIwuWvL8wex",
-	"CtuVv1/dzelu8JrKAHoq2rBAc1tS4EKTD5CK7XdrCLX6rr8BIKsKTI73NkmrhchQ0Hym9h4e0ElFZe5S",
-	"/XmtArxE9r4wGjd2NdFCpb/p8ckJXCW3Ymqbw8NNxAUHJLb4CiO38Nbto0VU28hQJpLm3qWtRWGoc5KB",
-	"JioisxSlQwqAYuqxhRDZzv1lmAuqnanYHR7JPLSQ5iJBev6BzlOBZYM+VOyLyKwuBuOYS/kTTPirVQs1",
-	"MPnWBKMWYSSADgmxfoQWgoAQoclDtS9aDxBe3TEg2SRAtG/m+DP968uxk4+VBYvXIr+DZiqY4J3OCoBG",
-	"VNBPgGJgaxgdvkjN3Xe+QtFINRBlw4yxbgFmubQeHH1yxK75HMNuWmXzkm28Imt6ODzDhxgLkDSKCqP9",
-	"e8EFVW+zXZglTi7WQSnvxLvpa/xsq9rRj9GqaLvXUeX7tMml56FPaZkhbDnICkCelQYdULcTI633tHEm",
-	"wuZy0HwXvhbcFDlyNFSCKrTRasTM3FgBKF7I6ApSsqLy4jUN2J440Ag/5Xqyxcdv9BYffi9TO25X2vw6",
-	"tXq3kgKFPXOuEKAB7ydQ01zfSbOyldPn8o/YuWLcWudHkpOJyXpwN/31CZl8gjhuyOE4I+SqHPdPZIeF",
-	"t243jY57BKGTCQbpvWoiCQLhub7+ZRfTrCkWANXWBiBDcHzfkDfSeFuWALRQnK8Ly3rGjHvJ4iWXOxkS",
-	"qUdJhcSgk3Qi4Hcv4CHCxAxj+5EaJL/Ue9leyUPn98NrbBExeHz40WOySohHh8ojNYjotkl/NG82UXjH",
-	"nxGQ/Uuj5rt0uszpt4XSpAT+6USynsIOr0D4bdFbtVzTNoXyDbzaPWmzVpPe/sapbIGYmkPdekEItqdz",
-	"PGM9N5UFDrrKgRXTGlYGOpS9MHavLFCqviOCYdNrAixbHzUrDpBloY8Wuvaa6Oi+NjH7qnjrKnK1I1td",
-	"TZyoh251WIJQtvtiDuUU9UikzhDvn6s6KpK0bCKA7wMdwpzqMijswNlAT+fkcNQeKJUzE2PdjDDV9ouT",
-	"MCr3qVbSQygyaHMcHQaobIJtYpiGxDAuZA4gm8At73MjIKaTC2N1vm+QORcIfbkqyGxz5/oBURMiF1Ev",
-	"G9wKzgmjcw+Ofpi1uTWewg1+A9U43r7BP8fpJ9/ClP5ZtHCPRQtFrliqZ6q1wgVjxqvy39jLDQQ2lb5J",
-	"iGniV9LnwIyZey3npidSmKNWsV7JMk6JNleLmiHEHA+wEzjtel+v7/PN5R232CUYCskeGW+k7bc/REm+",
-	"eodAJyF0GbVOIH6WSim7BKjSUoV0KebGpN3AvXkr7vQt9hrFeyb/0XNOuACV6q56Dcp+vuxNeGq9c9UX",
-	"SHrqLT0cQhn5Ant2Lu40rhjwcwmVRiuJkIlp/z3c0kn9xuvBfdmhPxtYNgqQRD58gLFvojE5bNX4caGg",
-	"1nFVNpJwDI2eCIzkr7FIMLPMIQtSTCuwFFAzyzP3XqgaAjo9T/XUmoRNixwIunOWC8SvWUWA+w7nXqmW",
-	"+ir1xtI0W42WLdeO4RnPCxUwLst9CzmeW/DodA7/qPQy7XevkHQB3uoxbPJqp8LDy1d4QnNB+PLwAj74",
-	"RuWMSYVZDArB3719ZZxaS6WZFt5o7QtC2aLuKzBUg61zhoy+XtnBYoVlgWIOOISThhpb91Llmreq9DZj",
-	"VN9dUCuv0Zqp6bQdxMJ4nX3fl8NFBfOAQggaZrW/g54t7ripJXCHJQXMQBcZFIYhmT5WhkkDJhEQ3lRt",
-	"aQywxBpL85F4UOGJc4VJQzV2QewPxseEusgn0B9EBPzVshpeCfNAeaGqFRU+We5uM6g/dNIgM1FqDmAU",
-	"8JCgKDEJ6Ry6yKNBDJjQC1Ja/1QiG5lMQcdXpAiDD6uUucdm3lOgpqPc2X+NIgRsKqPyFnaCJBXFtbhU",
-	"Ij9ibzRAwsoBXTFQA+F8XWcXjcKhCPOH2pJiCnEnYL11FlakABznduCY2OODWtY0x0aqEiRWLNUQtHsf",
-	"RA8R/llVPeNo/Xm1nbwWfnzkdicTfAdzyLvx3VwYYVcgElWwAT3KXw0C8NzbypPAt55JdRvTJkbYnRH/",
-	"qpyDi9zoh6ND99ODuT4QbFgDufg1FH+G6AulQbQSXUiQwaJsyzM+zYqRVJtD7SwCCMiJ+6M33ktKQ3ev",
-	"uN2aNHPTXtHQ3zwyD75I6/36tFWLyP5GiLWExUtAS/SsXRq0y65+Q0RtBvSAodbt0sQojDAr2rZx2b6J",
-	"xu1l1J5pEN6NqMxXdG3DCcI8dypHwoctq6fpEQQwaQHgz0hOFCdnOPi6Hvqk3Ad0z6b7sxK+PTRxQ64o",
-	"2smNu8HnzrR2VlQP/572olg9h9iaFipfYFYP0DyNAz8gMs+Wp7iqQDEctAVGHdG1RHhZcsHTOh9LUyEf",
-	"DvntX5j4Ju3fmLRiu1yZ9N0jRHyM7PzD3p04iW/18iwled/bMxC7u6XNnOiaEngIC478Qg+KPHem6VRO",
-	"BeSS7kRuoqhqWDt24AU++PG5l2t0052qH5d7u08PsUutlJK6aT3EjYojP+SVuuXZbtasx/2cq8G4i49Z",
-	"35Jo+chTEhvWL2RmQyMpw0c9D4VdhMOvtBIJtUPDkvi3oOCXL6yWhk14ftuEhPdXePoNH+1VYh9DwcN5",
-	"b0V9vgFSckvCV1mGNtkWUYPAWBiVgk0FdGyORNMQojAiEwPL+1nYzYpIVjoXd7z3cdZmRZy13rKfL3bs",
-	"h0jwECBvoVVSQgOREikE1TC2QplSH471QUA8UwWG9T0Ah6SQLn2YEvZIywMGJqSAEmIX4mkqUtYXQ41n",
-	"orwZ3ZSdCvEZJa4onTTgeS59TwyWRnr7xl2xcbiIt4KnF7RaD6CpeZpK9yeeXeVuYlY60R/yzIjEbXf4",
-	"FZbONjEjZfBmldN2evL0h2fff7fuxFXP7t9whBKkkvi97/mWoM1w+9JQA3ywhr0ZSi+NiLLuk95S7XFx",
-	"uF9N+KfuRPY7Z4/dT+4ImOWm1MVzm+Z8aNcyrL4cdl9zOxhjWQnmSQSWeTtPrlIWDpcI/peJPI+x3aIF",
-	"/AIGbjWBNoQ537N5L82A52nFx3pkkNbUvW/YXVItGwdkorc9LCGqMg4lfXDBQ1jbjEXqLXpyAWDr3H0A",
-	"LLd87j9YdkVxnGTCen5ze24nT7B/gM4a/Ir34+xlPwu73762mvCEmcWPd43N6PKGjxo4RMJBmHGK5LfK",
-	"V3RzWCmKuiFgHaN0yKGvBIf7jklbto+HA+8UVWUZkOfzeVmIhLilvsNkAIldN+uP5LuU8lbXKpyAHPEV",
-	"yzs3GDkkBOQp+Q80UHtcFfa+NcyO2bs+N+IjHdXO2ZOk+lVsOXKzBnqbzkz0nciRAXf22RvG+PtcGF3k",
-	"wFT5+cuXL3982TjNB0v1AA7aIY6k9Q0f93w23bk5rJpfcU2HJ63y/KgjmlhvZ+5CxiOScWMJ5oIEzdve",
-	"cTizq3LeX2G8hyb3Ox2ZNp2rpiDZYQJAv/NMptxixzF393Imzqi0YIpzqlSqUVkx+EKFImVaziywIDXG",
-	"8a6KA21sCyEimtdDxIho6HaDREFZhP3ivtFiU5FaHyHyzz6e5mKYydF4Tb/YYCwGt0BgCWVtEG+s1Ggl",
-	"2L4SZgxmP9kHwciEUmT4HMUgqPaSioTdUhish4Lb/Tm68RigzrWeoCOu9W0p4Z53QUVRM6/8ux3A0NyV",
-	"I6uEiu6cdf7OKzQNg9zdQF28j6tKe8+bPAkPgE/8kXS8ce++63511rk7PTo9Oulsfutf42zvPyrrpTNy",
-	"2t77kOVQFyo9CI20GNx6x7tSgAgym+Z8Bo2RUCQ8EYLQt7DM0wentvDBN/S6w0klgVldnmjzOUySmn+U",
-	"thUnby7gtOFFcStqrLXVs9wvbKU+nlpDuGJjXeSh/7swhHFZxrhyYXPpzrmvxoVGN3jImdcGCMpCuLgz",
-	"Amh3mwiA7s4rRTPedw0oIvVbclWbGDC8pH6FcBp/dr1wek8FyZ66r+YWvKJ2t3Vov607A28LVaoTuBPr",
-	"F2KC931d/wCM7ExtoV6asUYaNcwdGZkrVIwMFa2VWLzhd6VmxIr4BDFJ+nP8r9MTQykyAP2CfywfX2/i",
-	"/tPwbB6arKTWbE+/B1Vbzit82uUa3OGh77iqRloH9BX80xrxxnPKYfG5geilj04lgFXo/n/uUTM1tp/J",
-	"pqqhuvP45wIBq7976/VGZfi5Aexrv1KjZQE7/kz/+rJBmCREKCsOCVbMlLlIL4yY5zMrYyW/Bzduv5T3",
-	"lNtxaTiUzuGKlLdUclJMquk2qawYwQ3xjxCJ+a0MvCSEbOSMS9AC9yJOx6kcDpsRmjDslqZoJZN97Yxo",
-	"jNEkC7dkUhZiBG3HJ4idCW1RxiI0K+K0xJhAhsOvXOySKPMhgA1RbNTO9HP3xr7UBHLz0AM81Llo4kGk",
-	"9el8VfLv9qNdAE4nfyI3rC/sTAjlFi+o1/s5AYQZsIrRhg9sNi/PZ7JKxUoblKpzXqGNHKGJ+SgXovwq",
-	"zfGR8d9cWe//Fmf59R+OnXEzvsnAJ1eAkxFyDz70qTdIjezi/JB8NGrsNwIb2+94VjTQpV/TI77GDAjO",
-	"rVX77Q0UYNVrUR4Zf/AOEKumJx1/xn9sQYduY3mZXIB+tHpFlTguW6sWPw7xYEXlnDZo80ryBnZuOBgJ",
-	"4ywvMsCJHwnlFhSv6OlCaBFqSqD8B0KMt2IK6FK/uzcCn849rRZS5GlDS/RVYR9imw4fWMAhHiCsgAO3",
-	"rNSF3VrWVuiCkgy8SWGDEbTI71PXTsRu4MugAgF4XL3fVPjHvz4F72fXPmvKVOhpJmDtAO01kiPx6+tM",
-	"ssPWDId9P/7s/7nyHnhpCb9uWDhDEcYjEgs/yzolH6QfqBwXAPGarga/4Ae2FG352I0q1r97ukmJeuwa",
-	"QfDFQ94klblvu+UrCPgGYw2MJpYQnoYyywyT8a6jb2pXDn/6W42n7LW9Uathk9MZu++/9l0+vG3g3/gB",
-	"rIPWZQsgf0o65r30SP3qwOpTqUZdgF/crNd4mouh/BRCEdhyDGUsLNNqJHImVK6zQGOEeWocAAANjcju",
-	"CEeKQBOVBmN3Db2IVKMbnOY/Qn9y/Z3uo1M5jEibsR+uKmg8wFWF7XaWgZqX3FVQbJS63T9Hkqoy/gTf",
-	"SqAuKak0LMPzACtKK0xO0cOaKhiWFnEHubgfwg8/QZz3fRcBNEwjbRHYlRo4eUTs9sdwjSiu48+oldbZ",
-	"uiSqSgd+D8gbKD1j2HaDuFilMQVfyESKpNO+DpjnognGeQOhXDbhEDYJMaR9LN9jRYdimM7tk8mPnx5P",
-	"/+7j+PXLGRdg5dU8Bagq99X/9beT7o+8+59/fP7hy3/t7Ggh4wunhwOA3llcqtLx90IUzTXdvw2pGbf0",
-	"aOa68JgN2EfBemPpLqZ5Lyk5OjB3DvhU1dTrWaD2o+pwGD5NGOHZOf32QQEjLuq6sRO1oRWBb33mhEpn",
-	"QLKZEnvgBxW9Cf8dXm1JnmJJnWrdVIN19vQk0koYf5pCOL19H0PLGisc6mudCa42jOR/Zbc57EvLgQWN",
-	"HNmJR1fVuU/8FXntKm+2BJc6IoCca2VeH9uHJsIYZ/xJw6z4ZM9Y7/OHjpWDW2E/dM7Y//s///dLLyF+",
-	"SivyiVQ8YzwzmvUGyOrRS1jP2nkP295mUqV61mP/0hvozLi/5Xpmen9BBUyMm9J8UG4c6Dv+QLdkz9nB",
-	"7rdUBx2GP2LnbgIz6hNUAGInDOtLxfO5fwNk+qwocXYeJvwILVLIl86twINL4nHGemmPSTUtbMJ6ogdl",
-	"ZkKlCevNeowzfKFHhhn5nyKBOCwWaPd0j+nC4vfyHrZvYsKt96kHGyk+SQstXUcf1HmVYUWo1KB2caNN",
-	"RW60Cog+Hh86QHoGiltFIWOZZshUOebZ0FelxjTLb1Oh3oIkLByRU7RBFjLzM2kH44NofTewx5v0L029",
-	"6Chc7jWGOqdCv/eif63dr3cV9pF0Ckpsg6jksRpRNrCAyt/SXJGoxt2Wt+V437y7Qu8yb91LKTfpICCE",
-	"5eMeFEvJL983CqaUVyV5Hzil92MBNfTUjFJBGpVoAyV19hc4b9EwZgsrevjTch/wSVvszf0CER5mhw7v",
-	"k/t5PUCg0A/9gNhJ2x/lVdr02Aqzoh/uAnvhvCtNZOUVziTAQcIIYIX6ipww7uFppAUN7LHExVQb6dyI",
-	"R4a5N/CGjxyMPyhPVuxUC/i6VGyfiZCXG4y1Np5Xo7Imc5RtGQie3El4HoQ/YOzETKgbYR5A4CttMrBS",
-	"GCyZuu2CSXhnfyi4Pf7XzQGq/Zu4tzrcGanO1ooJLo3lI5pgd8Bz2312mp6I7/uwGBNuB9Aqdvbk9HHS",
-	"0bc+oGG1vv3oHvDDU/eD5Vnn7PTxydOdXjB+Et/XZPYg1u65uWW8FLZZeRfSwdi/XSAvsq2sWyrIwhOJ",
-	"8fntzVwY89u3cIusXQ8e1glVGPB4Twswd+G8O5VjdTUoVYt6EQ0hFKau1dFumA2M3ZfWAPqImBk20j6h",
-	"/xxBoivBsVUZfvdK35JJi6VX2y1tgyV7TosHwD21vaRGtWkBPZiWj5KSV7ovBs7EwnbuqFl72BU97PH4",
-	"XYpZqyYtFMaVSG/cWHZ6cuLFdNt9a0ioO+u1yAeCOZvFsxMxq1nveKz1rTnuBb/PzeeRIVICI0fKO4eI",
-	"3+h0pyd2hakT0yP+pQLsWJIOJqxQmTDG09uN5J0AclgPPXF+9ZLxNM3dZ4bAh2kqtIixL0dt773FaFfc",
-	"HQSTxBu9yMXxv3aSWAsv5aTJYIG4k7fq3BYOJuKY/oCb1TnrjKQdF30UAsh2dAPl++b3fpE9RIGAG/a+",
-	"bf5ddF3lGsEZmnUGPs8yJ/HDQmH0Dorb8BOVTgU1LSyJaxJ4gIbSHadprqGmJUY8cxY6KpWwM53fJgDu",
-	"RzgXcjS25ogtQWC600QzgMt2yGUGVn2wYxKk21ZNWHrOKryGJ3RaqmOFh6PPAE+/93rWygSME7smC7i8",
-	"rjqH6ueuSkcuBjpPgTHOicj+BjD1+B+CbMb9BFp9qHPwM5t6GmjEb94CpjdpPcTr9+ggAV7/sAcN714H",
-	"8N9vMbprSgk+INGM93Mr0Rk4RVQWzQZjbUS8RPXwy3nwQ3Ifkd2N9+V+47oH2Z02ekNgWg/SHAIjP2BQ",
-	"d9sT3Kw/jymO2HB7vhU8LRut/RE/Y1OdW5OwO55L3s+ESdhY8MyOEQ0tAa1aoxCliZO+8Io4fD8YfuRC",
-	"VWggoaxmldp4CW+wR93zssHgK7Kc+qIATkWHPa/uASFW6pwgNKFQqOzIbmrBdj5NQ3nN6eMf7rdUvraO",
-	"rTbK8MqqoeEFWoj33daP9cxtfF5sTLG1QqxXEjz8JDMrcsQKqG8lhdCdSzGVyvkrHiN/zBtwBCo24b5s",
-	"DfVZXlVrA/moSZKM4DlUcmwuTMlyK29Z3+ZEuT+vYonFRoVipNqgQT46eAggDlBMwBP1v/BN339E5/St",
-	"2c83fNSq7ezEiXHUpU4BYR4rWdbHuxwXsxpN6LLmJKUCmUt8oAowCLgBqLvnAXQCK3nMrVnHbXLtR29V",
-	"qZnW8XkAjmOmKFLYlYr1cz1zDgWWNfglSpdAeyJEqsGoiwZern1c0LPlDrS+leKIvc+1GoFni3Y3/Bjq",
-	"KUaSEFMNfgDr7FT5KysnjdX2tIRtxUTw6Q9TIP86etFdY8QXIg4VfLxrYbsXsNwN1ja+ScJ+sXb6m8rm",
-	"bQHlNXH4yhHgycNxBW0RxGFaEiNvx+HrFcQxgQSs8rOBy7kqmyG259YMQXwywXNT+W2TZ32Bw1VFb52f",
-	"TLumC7v5tl1+mspc1GbdPtS52yac5Vo1ENuJzzLdIMFH6UWeC8/AH+4LaLPxkS5jc8EnUNMKgiMVM2Kg",
-	"VWognlrupNETAa6kyIwIJR1PT542B0fMjngxcbL+9kIjlyoFVBWnwsOkt9sbZApsRrWSI9V1qmHCZRa6",
-	"ATIN+JDIMZgLwHpIqEq5HhFHiC5PlK80pZqoZkXaI9Zzl89HrajQ2o3Tg4dOpDEIeLtET9bgTdG7tHgp",
-	"v1TG8iyDr4bx2rqdf9EzykaUg7oVgFTEqMg3gD2Luc8462O30GuSJS+tB1vEwg83GZAD51O4n7W+jQYZ",
-	"b4Sxr7nM2rWP8EXKkp+2swHXTtVwXAHqaHYnj2zKffbC4Clbsx2XgOlMn0WgBuNN3CP2vrJJ0JOUihz6",
-	"r6ee6zWTSJtNR9CM9cwwdGrpmZru/kh2SY7Ub+ofaz/PzS0szG9ToV6+KBdtqHNyGsrxd9hct6ZSrcGg",
-	"dC4yZHfA7QCwP+Ke42oOt5Y07FbpWUPgWY7Uyx23pZIED1YWlav5pcBrjzzmCz2ZcjV3MqUL6NEq8qxz",
-	"1jnWMh0cw6t0EIt6s/2Gqb8WdqzTg+vQBkPTaVRfU8nR7XHXkLtatjcwcX+P3doBaHfTscWqTQ2mLFRt",
-	"KH4nR9zq/KhaQjoStoeBxdBL4gTR+aXk9pCVM3Qu0USqwhJsHtIkIgj7WShHvxXzAJVrCJRpWYb+6rTI",
-	"FX58H2HasK0XB/p3Z+K1ABXasOvunGOnl18Xq8PeL+DZ7LT3xwRG1ygCjc7vG11rKFBCpCLFPXQzcbIx",
-	"cJKC6gFf4urlGyzYGko1Evk0lzEONuo3p51t1RGmQc49It9X4AhHYeK/KTc4COv2wmnG3bE2trtSK7nB",
-	"vNJgkhrJKxLFRlpQkWcvtDi/0anoITsL9+19YI3mE0DijtOcXl//8os29ld4l1YiMTjAvafRyvdqrfoA",
-	"KrBD4z8ZJtfXvzC3w+xWzIG31j2RA/Le1r3npphOdb7C6jxnlufIUSoVG/2nnD4CTTQ5q0B7B8Z5W+LU",
-	"Brdd5j6ZZJJAXwJxPqKkHNZ9RugYHjmbmiqn+AgrHn1EMgO4DgrSZHqUsImwuRzgp0c614VFGBdkRMEM",
-	"g0iRBxmtaLSBydaS9DFln4cJAvOM+8dYpqlQONW3l+cvXl8e2U+lZ5SLksqQeIbdaFWHlblfyDsB88E+",
-	"kmLq9o2zvxfONSbuJLzUG6OZuFPn+Kx1GA1vABMC735aP2AINbciTcClFDz1a4h5EzsTyhKvK/YVe+ri",
-	"jRrsqUWinr1ZS74N7MEv8avwafo7z3M+3zpv6MSzfoCdpHLbOetgW3UEOGLp5EJHd1jlygVygYN2X0gD",
-	"tZ9RypFzDF4OKaHqOZJbjcyde8gHcv4GeHZuASRkWEEwSjy/ML0fTNOrgFJ1+N+sUx5W8MlulWsTMen7",
-	"zqpRDkyN7P1Y+/PiRmJGYIBT5uBnw2BNOI5uHt98PZt7jdaL2WAZV1eykYe3tj8dHvWgdWxuxb7RIjZL",
-	"Mrtm0deXsFWPkltIPE5Mq8AeDn+q1LSbBpzFg67lYY/FfZSvbbgj91u8tv+utIFcyCcPglrIJw9Ys7bd",
-	"ga2qydVAhQCynjAz0FP3XwTFcv8Sn6Yyny/UKigCrcf2GmmdNDZcih4xr70NaR0G0BconF+9XEYA3LoG",
-	"4QZN72iC+XmlaanWANVkjnuktFYO2MMh77WLttcQ+QC4UF7Z5mA+ExgTW+DP3iwS4oH21uSd3/qcs8eI",
-	"bso9A/YSTG+XtPKueI/3nVT2yHaqfvK2zCwXZlVZ7l95xtWgdOLh0ywT6Ujkif9lA+LdGelAbJ5KGM9m",
-	"cJkWk4lInWMNWwYV/Xrm+WecV/9BASmcVqxQVmZM6dkRewH1mzkEN97dXDxnPat7AO4S/OKUk1NMrKsT",
-	"wZUtnf4UMBis/85EKzt2V/uQR7Grfhb2nYkW/EbSBjmk6HJRebv+/AyuosSbdwlF4pKqiZcAUl9Sg3HP",
-	"3VSh2de4BeQZLg0csQqp0FhMjpi7a33zZujaLHEd/dApnzeEB/rzporOH052KZ6ENfsp15POph++0Z0m",
-	"VD+LRtW+4IC+J/QAT4IdbKyBPdn8STuiKLZpv8NuvBUQUWi1OnvGDeNZpgfu8krKM1NRXaiWNtFdx/0i",
-	"Ha2iD3LONAVX1tBM/JWe1OIa4xCt2mL0FhWFivlqVHiQmbeaFN+aFV+2kWtLvkFIIew3XNLGgg7GslC8",
-	"RZpuYXyLbwsDou/nvMGaNvilv+gZmxSDMcBdRi4PdytUVIezf4ssdatL7c88EyrlOe32v7y7ufjLEYMi",
-	"azPmGOgGSFhKDsHHoCSsh7M/AuRO5+VWG6A9TyLdND38uefd49BoA4wkfE585eUjJ/pOqlEvINJGXehD",
-	"bPmO6AJ8AqUSZ49PIBAuuClyp3cH0+LjWBeAoAOOX+VScsvpJvjsJPnhJDk9OQFTuU/oA9CfpAu7OYQA",
-	"vv7G/nqsQBUsrYP614EYYBvZXtIXMs32xE2e5nIgfFoKwtMDANngaCtBTE1V9Fxcwb9MM/GiBoWz0rT7",
-	"SedlGSWlYEGPge3VYFCV4rLUsPL9Y8iiINXgD99/hzmXlcyDsRGAWjE+wrOTygjPTtYN0KY14da61Xuu",
-	"Sh1ELBHlDmEJBkSpkyqTxNjpvomO0BtvYXHgzdVMf0UOR68/72GNCLoHhl1c/w52vVaC/dv1b2+YBnXB",
-	"OPjNCVCu+qklVDmNuBO5BkAgwGdRVuR35BVQmogchg+Ks4HO8yriLVYd0SzI/4E+uCP2kp5E6zfmdwIc",
-	"J8AUR7wubbH+93kANmaDwjJu2USmSo7GFu+YD4qyWsAQZY8+qA8KAc9hEfrkR+JN8/PlDcOl7DnjD6k7",
-	"WDGtmiwRF/Aqh3SDKMwjAItmmDOEF0Lf0r1G8kH153B5+tvKaRPD50zbschn0ojnCBbBpwIqeYwP08Xc",
-	"wMtPzh5u8ARjp5MSmfGOtYG5q7Sr4U/uWGWIXEOv19C2FseRk+a+nc6ahwmjfe3u5XZ67lNXpcu6bmmu",
-	"HSeDx24PN/ncNONyzROjCe6hzL6V7PbNQoAIsbXd0GeVMA/QT6KymCOSudX7qOHjz7mefTku1d6KCs9c",
-	"WuHZbJ02DEBCSoy4lXeCoSEI8S5fYJKJYWiPRctZeAQu9Ge4aaravMBJbRRHukEN/cgwBJ86inNx5Hq2",
-	"kogj1FFIZb972tnEANjRZs4FN2HmgW+CEjJESYF4HcbdMnAjzTiG5rCAcnPbGFbwotzie85oYWREz5oO",
-	"KcnTQVpxbwWC/HOQ0EjcdUcbHC3otUaLN7RL3t4B1LaLydSSoe3zowi07ezwo8bo6VVO8BHt7g0N02rU",
-	"ivqo3PtupK9WZJ5JPzpj1JQqR2XzhBkN0oTbwCBzGbT4lBvrtM1MZNkRO1e4KeU2YRDGhFt6ycNe3JId",
-	"T773ijtnJ0cnj5OOn4Azl9697SSdUfjA6dEz509PdD7/OJL98msnz5KOzflwKAfuD/C70+30QXXT71kX",
-	"tCxv18KGwN2GMhc79mQwrCz6CiHRENsxOrcU2QkW8150Fe8MQhCvvf4A6+E5FVgapJ8BpA5dqLQRlgJL",
-	"4qL4EO4TFXQI/LEL//3HQIZwS9t6JRpWfO1SidYglA9aiuaW7BstRStMHct7p1I0tDMxLELFMp7fJ/Ql",
-	"QumFc6sHzihuuN0PuoyHPRL3UYW27WbcTxna/tty+CoZN6cHKENzwz5gGdp28tGgIo+HfGA1XuPNqnKg",
-	"oVdiAK0EIC4E5cBGmlmtsWkIDrWBdiLfvFSjxOEZYuv4HgrCnJ5wmcX6hQzqgJ9ogt+CRn0LWSsgXkQI",
-	"CkbLi20dsECzsWaZNhCfmGy6fe5Xxoppt5guI8fW9tM5wyuaeG6QrvaWzXQeGgkhoYY9LmW523OAGeZ5",
-	"JgXGkwUgatxQkKIE5tGiEkfFeKG7WZvK5WBjX0l1uw++2DbcuC3Vx7lXaJ+MFgvicMuoqch6KC1AeaNd",
-	"AMLZLYSpkaC2JkzbFKzWylMTMuDBx9BTYOdQc7humk34nQmy76HyvH2ea7+l8QrXdXd/42G/41khFgpZ",
-	"2RW2vgOZB/bVLFGcNx3fsFGHgwcMNsqtmMOcStMEDRbKQ4GiqicHpLqTVnR5yrun3n3DSHbpv71MxWSq",
-	"rVCDeRdbT6PpgsdrO9T2Cmb6+i45FVTC6tP9wyLLNg9U/jZT/7BFwYtar6wADnCbcEr2Nno2rAd+6XWX",
-	"F8eAV6jEJ+shqphWz1eBUK1wE/c+SF9tzfCSNttlzzzI5irklFxkgvvkex1xqtIxPCmMxfqkqK/5Ow3U",
-	"4g3ih2izQaL2+o8M6xcyS7cs156JPnDJbEHFdY64R941kCNgQL8V8x1Cee/98N98Dye9SatGw5XzCQ3T",
-	"hTUyFWXDNhbgDYkhaGcmFS8LG3JypSKT4CdmeoRuQaDmmmGVJtBUEBi2UI0RNFq6b6s2cxYmvT9F13uE",
-	"DLAsEzw1oaSyhBYvgbyJyymm1Q6/jAc/Ha3G0XbckWgc7XUgYcfgy61UKXOvjE0ZANx5xnr/o/umyDI9",
-	"Nd1rOVLAIwU9JL270/9WknONxSf2y+vzi+71L+fdx8++cw+tfPVGToSxfDLtJc7mBcKfNNB6etouj2BM",
-	"URT3K0AB2Zy6C1x5CMm6t0FlHcjmPYbjmFt6aSr1AtyK5gzgQYRuRxub1F2NW/0IOPg7SfVXQy4zkbr9",
-	"dy/eOYMKqRi1F+Kaja2dmrPj44E8osGOdD4iyjWFm7a5AU8L9ADxShr5/um8djqIzffQMV00m9DhE1cu",
-	"FhxKAwCl4FE8Ofn/mDufloaBIIp/leA54F2vXsWLN8lBzYoFuyubtEWk313mzZvN2mwKhaTkmNLN/s3y",
-	"dmfmN4jXKquQh6GCJcX5yhQLe71spvwUryECQNE3nN7ack6cOs7OtVhw3ruNjr+cIx0lKUNDoOykpHHJ",
-	"RtvZ5l6FPS1aychyrwT5+FO607aqr3/km3+ZLOicYElH0zohngkxJdsQ3Wyr4zxo9UlnUkPCCV+EpYwZ",
-	"Pg5FEfvsulVrr+tM4GslY2uCovJwK7xk0v6Hif/eGNj67qWR70BvFeShkT/GvY0wYaQYQ9ZXYt4hnMkb",
-	"bZ3XczghT7hCo11yyvnQ+zsWMQzsuBTcUlS7kRhhtdgFyLjMoxLeLGH8zp9kVs6YW12xoaFqN/r1iBQ0",
-	"Uxsurg7Em6a+tqDnjsx9O48D/Hv43qjgNXzMUDZvVKEV/MhqyEc0YKsQ6NT8fPonxpue870seNAYUzi3",
-	"0nL7gAfn26xPXy72k2+M7NkAxupo+RoDsjL/HzKwyqMNJ5JPBtXV5lYn73xLwZ58kXpVHZvjXwAAAP//",
+	"7L39khw3kif4KrjcNpPUG1UsFj8ksWxtrZqiJE7za6pIaey6tVnICGQmuiKBbABRyWwNze6ve4B7iHuw",
+	"fZIzuAMRiEggPpLF3lm7mT+mxcoIBD4cDof7z3/++yyXm60UTBg9e/b7bEsV3TDDFPzrpXjuf7X/LJjO",
+	"Fd8aLsXs2ez9mpH65YxQTW5Krs0ruXrF7lipb4igG6YJN6ezbMbtK1tq1rNsZv8+e9Z8eZbNFPt7xRUr",
+	"Zs+Mqlg20/mabaj96IZ+fMXEyqxnzx6fZbMNF/6fD7OZ2W9tS9ooLlazT58y2+VKaakO+3sj2Eczz+HX",
+	"GyKXxKwZ2dIVIwu2lIrVvfx7xdQ+6Ca2l+jTk7OzeDdeFvbJyLB50TvePyi2nD2b/ZcHzcI8wF/1g5eF",
+	"b3z5mpp8HV+UF+/pyo5vt6aG7KgmitGiHt2a0YKppjsvlyfYVtgJ9pFutqX9+a+zb/86m2V2DIYp28D/",
+	"+OvsL2cn3//2+8Ps4Xef/jr7wyw+Aa+oNi/umDDBTHQ/bp85gYdOXv6QmuKHqSl+xTfc1G13lq2EH8Mm",
+	"C7akVWlcgxv6kW+qjVvBDRf4r0aouDBsxZT71muar7lg8Rm3n7QzTskGH/PilZeVNkwlNoB7uFccmpXY",
+	"SXXL1Ml5ezH+Qk/+YVfja/cfpye//X6WnT95+Mn/8s1/T63QG+hGVEjhf44VU2jXfaLaLJiKz5odxGZr",
+	"vtJEwFOJWcIfh3SEW70z+L8R6/lW5InF1HYxb9mebOgt00RIs+ZiRcyO54zsuP0XoaSg+2ewxPC47RrT",
+	"hnBNqNA7plhhFSLH/Yf6JSNSEcWWlWYFtEMen31PdmumGDSELxK9ljuNe5dr+JcgUuSgnhphyEsp2Ilc",
+	"nui13J48TG7ugm220jCR70/+zPapHXZ+NkqzvqNaJ+Rla3/6bLV2VYn4mqhKDImJqkS/jAxJxDXLFTM9",
+	"e0LDA0ePMmjffdCwbepT9qfP3n6v5KpvRsluLTUj9luaUMXgnLgAWSypAXFekpItDZGVSZ2OOO2jp/mV",
+	"XF0zqmJH11tR7knJBdO4O8yaa2LYR5MRLki13TJld1Ap7S7JqU4e2Bo/0Cfrh9JtO8ajOuGNUwCyLJgi",
+	"Zk0FdC35dWgl/PhSqg01s2ezghp2Yjho1ngPZKViXbhm6o7nTNvx43It9naduLKK6oLQsvQnjl3XEcum",
+	"8UthN7lhGx2xuDo9hZPzJT77pPmZKkX3fhwfhOFleiYF242ZyQpaOWImXzOjeK5/VHJz2IlLQdayUk4p",
+	"kxsjb0glSqY1WfE7JlK9WdrWju/Mexmbj92oTxv5GR/+lRcmYSgu7WYzdiGMO+wo6AC6KBnJK3XHRnVP",
+	"MS3LCtodq6Jc366aN22PP2i6YvFVw+4qbezBe4FddhK/kcKsDzraHJXnZ+dPTx4+PDl7OHZl+3r+g5Ny",
+	"6GtsUVs9xY5ysCLIhlFhLoiRG6lUZOm7XT5Pd7kjEcMd/mQPE72VQjPY4++UXJQMJjqXwrgLHt1uS55T",
+	"O5IHW3ziv/5NS9EyRO0bBXSCruayMpoXbO4t0mxWMEPt5rc/+3OkkMxNgb1puIsXvEAUKxnV7MEfZ9ls",
+	"yVlZzJ7N7pjSXAp9SrccTsENK/azZ7Pna2kPLEoMXnDA/ELV+JUm9vJ56g5Nps2c26bOHn7/PX24OD+x",
+	"ZuHJt/b/fWf/31nwf3YqDTWVtvrOajRuYBX+RAtyhY01G4wuZGWeLUoqbq0uHLcGfrZhHdricoUGIRiH",
+	"S8pLZm+HaMbBQl0xo/Ynl0sTs6Lhz2Qtd2RDxZ5olktR6EOzdEP3xF4fTsk1M872PP+eUFGQJ2ePTluy",
+	"FDm0/+3ETcMJXuXanfhZ7tBmkCtoEWzZquCG5PZcgkMJX49+qNZYMDluxuzvl3nOtH7xcVtSLhh8eKvk",
+	"linDUYapvj3sza9rSXIqYFd514M/2A5OsvbZlc0WLKeVZrFWqYEmrU2fESms4NltkzPCaL6e9pmS3bFy",
+	"SGZw+OBKgUOXa22bi3dtWZUlofAG2cmqLIiht2AgHXRGLv7GchNbgNDe/It/zve2mZwMJv63umn34Kds",
+	"FnbZagxh7cC/zIR0d1xqZdt2NXi76Ri+7Tfc4WqbsWdfNuNFdB2ENKm1NWu2J4Kxwt7ZllINTF27ha2S",
+	"9ocHby5fv8gIE3dcSbFhwv+FFhsubKu4GWSJd8FcMWoY/N3uXteK/SVoItqRSse0gRV9qm919JUdFYYV",
+	"PTdeLqyKKGJvdyQDHFjQhayREtd+ZtcpLRtudZ/DyGFVi4LbntDyXbDaS1pqlnUEwK/egPMtXKau2R/4",
+	"Tb6GRfl3XIN//9pN/r8HM//vBduWcm//85sHzply8tt//eYPgxPkOjA4Da94TNBrPVL/x7Ca8LvmU8Qe",
+	"by0dNBnvmOF33Ow/b+Mt9tGNd8tFEWoEnHX0gxrF4b/YR8NEAf95xzXHnzfyjhURbdEZFrUSCB+BLvSN",
+	"737m3M1VRLerqozqGCasZmH2eF7sCTealUu758KjZHjrQetZ3zKWTMWUZ34r5K5kxYoV8ykL2noxsbo5",
+	"FfN8TcUqPnCzZqj4rDnAFBgjQbNgM2hewlnKQ323kLJkVMAnpEA9EbkbV/kagg9CFuxULpclF+zmovHu",
+	"//HtwhqJdMFLbvZ/BDsRbKSNvTdHlWWz88e4rrIZCO58+gk13HLJxW1cacPYnBH84SVeNNB3iHNd6fj5",
+	"L8B4jyyjN7Pj56MkhYy2p9kdU05x+P29o0rYn7NZrrjhOY2f+G7V54pRd8lIPZKUvfr3yrscxs2/NlSZ",
+	"iWumq8T5DzO0ZXJbopA77y26gxfOCxNpbrOhKjXhXJOdkmI18jhuNkiwIk2Xm6/V6+xkqzUVrb2cVC/3",
+	"okJBT33GcWXfv8bFf1eZiaZEI3CDxkQVd2WFCt0u0UifTDg4bDk6uO1WyTta/oj34UlDy9eS550VGbyQ",
+	"1JGxA58s6he4mH+liX3vFNQSXaCNf6henP88ol780H+PKHj8S6NB3HtZE/3xD2duiMNWgYthwUMH05zN",
+	"Pp6s5In745ZvmT03TttTHzx0wjdb6Y5WasVltuJmXS1Oc7l5IKqylFtd/69vDrrkm/Tu/t7FTDjqKTea",
+	"gMAQSrZMaSlcvEifEvuUrMy2MujGr1dMZ+6hrI5KzRd7OHDrf1NQTm0ZwpfH7+XWnEXEa6vkZhuRrtd0",
+	"T9ayLIhiS6bsVtYZWVSG2BujPXIowZhLVH8aRrFvh7cgMDFghKfkV27WRDCOZoh9hwipiL2/aKejd2tp",
+	"VSZZU926SRsJc9lYAxd4ldOElju61/Y7027+VjHIysydp6YVlf7u6eNWXPr8yffng7FMvIhN2u6dXeIW",
+	"Z+oGucYI1X3sj6rg5oUwKnb3yL3R59yPGrpcGe/3i9oVNDcIADn8ZcJxnytWMGE4LRO3ZqY1l8Le1y/f",
+	"vSRG3uKRsKOaFFaAd9ysM2ftk221KHkOSIHA1wvDwTdvi82jj7vv/76l0TF5t+qBC5DksmAZoWDXWoMQ",
+	"UDfgYAAzhBI8zwtSsCUXoHqgj1YNcI3OLNjx0IZgCOXJrbKttoQ6F2Ol9DPy+DvyP//v/4ecP75BJ+Id",
+	"LSum7fP/cv32zQURsI16d+0y6d6nRaHsrgPH4YYR++Rp2nZuN/DSTnFJc/BjgDfSeYN7vAPhGjhxInTL",
+	"o9MfOpWjh5t252evorSSfoWPguX89xEDydeUiwzmW1aGrOi2bXBwYZ4+nkWDrQdWIph4uDsyv7cCH44b",
+	"RdQksV2/F8Ov2e0R/RhAtIY9lD3WYTDRhzgwh8G4gV0gpLHXQLljhd0y9p93tORFRm7QHX9DFkqiL9Ub",
+	"J/IWJgtasUuBbvuoT9N25Bem+NKFVQ6njwmj3H8e+tXBrW8PapKvWX7LilFLn82WXBRcrCKtXhqykdqq",
+	"hXUlCoUt1ivX7tq2CRJFrn1/b6nSkWJoX8vqhmNr1xWJNaMJt6VgOxdUGDEjtpl5+jaNbRG7GHuIJYlb",
+	"gB2s2ce4FrmN27E7bgTTunc97Q1cE3sNs6Yt+oQ8XsxudrzL46rLzZa6RRqYWRBKL0xu2sJhB0IR3zJm",
+	"bU+7nBqp/sRWXEx1zzrD/+CepBiaWRnRzlWzXUsBG6oL8huCIB1Y92NGUkU23Vj3y99jQTfyr1dw6NYe",
+	"fbrdwqEJxiI1lHy4eoVwwHdvfiJ8Q1cs4ToBQNHhGSDIgmr26DwDE3S/ZVY1GUm2VJt4U5Xi6chG3WFN",
+	"92P9+zXYybYMExGb6z/R/LbapnzGyStzR48NuJRNbDfZc1Lzf7CR258pJaMhkz0EfECDXxAXZCN8af9a",
+	"8MKeB3EvWlTabaeWvGRNS1ZE4DJjl+IrZ/+SBUzbV2SnZGI97+DMqB1U8Zm055e1xpmwVqZi2kgF3TeE",
+	"C3t9EoRttmYPQrlwiKkjPBWJkA4u/n0YBU6MItrfPlE4l/pwC9f+6fGmQufFw+P5jqn9HOzfmEqvlCYL",
+	"ZnaMCWJ20q2sPo0K4S1DD0DiXHBngDuK7E3+lm1NvClD1SqmOn5ElJo/TqQwSpbWoBQYc9SPnj148KcP",
+	"z//84v2Dd1cvfnz5b8P6wH0ra82FG010ShUV+fo9XR3OJuA/Uj6gPjewu+1Ff3N+lcNrL42Eyy8XmglD",
+	"dnYLgZsBu6Rr6IK/CazBOCTuej48Sw6y6Xua1WPtnaKI1bWA3/qmYcLGqpdiyA3gvhp8I9rvqnBi19H3",
+	"G1mJzt1aVosy0C3OkYcXazrV9+7fSYQBNozqSg1rCej+a/dwv7dyI+9YSk7tb2nNDL/T0iqGlb268SXC",
+	"C8Cio0LISuRTTkCdy+3IoV3Do/adNVVxL3CoRLrKtkphQ8DNVEQtFYDpAgavPaLE8sd9tDjEMF7hVzTz",
+	"slWPqV4c16mWcLSkKy3B93Jo4V44PobRlsYwPL6tai27YRup9vMVX9R/WgU/51Kb6M0TG58eGml2cvdg",
+	"UYSSnJZMFFQ1C84+5mWl+R177b2UZzEp6GZonAXBlkYzHLuNm93aBdfZv3ecuPVlywkbngUOQo0OYUTk",
+	"QZKHc4BRawnyVog+0Aift0MPLui7Nc/XZMtUzoShK8Dl4udt5wAvekEenp0donMDCHcz3UMe5AbP/X2v",
+	"TkjnPdnZNIxuMg9iynyQ4hDM9Dl3vhFqIr3Rrv0i+W1me4zOCNcY9hmu0XWXo5vrOd3SnJv9VVW6XTM+",
+	"pmPNPSXlhkj076E3wN4WRThVdqVzOyI8KTomQqX3c6slnIzELqm2XcwCtMJEDSkZBbA3ZBVZ69It3PN3",
+	"H+AmwYWVe3BY79bUWGMvI0UFNwq3O+C7NcrUpUdZgzXYXqfkLHM7DiynzI7k+zMUWL3jaG1xQ+RyedrR",
+	"DIGknsUkNfx+XEWt5Y6UUqwy8ujM3pgfPT07u4j16NHZWevr9sGhz9sZl3dM5XLjEg8Tlrw9yR0OQyq3",
+	"urggG7onC2bvakzdWSVzdvrQ9vNhopuP44fq4KQFx+3BdnhOtzp61xkPe3FN/NC88An9oCO094/usU/Z",
+	"jIttNQyxgYc+ZZ3c5PiWS/49NhERb4ndCDvFjWEig1Qbux3s/14EQUqiDd0H/w4OhaZxH+OaF3zlAK0H",
+	"eqR+xiHe42aaqhI/TL4OuGVz6URRE9Cw7fT27NUnFu2kt0yk7eTgtqXROC6lvGUFoeYZEXLnYlj4pDOf",
+	"8aSfYDxXKhG+2zK1oSUXt8NXu2BfYIORlTtc8MznxvlV8rPbkuRgln5L79UfWjuzg/gIsXG9mSB1I8/r",
+	"V0JsXR8O6wvc2cJDNvb7WB9t8g6XRLr5Ez9+8aPFftIwnUge9U4K1ebSUcau5zU+H3XkuhtWY+WE815/",
+	"atolqqNHIgeJD1YfxrHT2nDNaGnijg/woUd/KeUq7octrbUD6aTTIBpbqcx4Deim4J1U0eCVYoCu0736",
+	"+yivVkrRTXRS4cRiq/Xi1EsRDABnuk8YXIc7yglhBIPTaNj2uXv0KDztLdv3icf45d8wrVOyNi7Kb8cS",
+	"BPmPAZqO2v72O37jZzPDtBl85T3T5optvbBintuQzNwCbwA+HOiLpDjYxYdwd0QxfIFjZMnFiqmt4rFr",
+	"0PXPlyfnT572hnLXUpuJeEmudcXUNPyjkGZOfRrfuJHbVzBNeYLsMOUQS6PAkTj4ekT1++15bXUlHMrE",
+	"Y6MRjcvKrKWK5pvkbQFqL+i7F69P+4TkP5JgHbHiaQ9sV5HXHpD2OoWTdy8LdR+e0lAlHO8uDVp5q3x6",
+	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr19znG5+eamXiQ",
+	"Ap9Rdwk1ZX/2WYSHljldzG/ZPgV28z8nv802KetPSWn0sHQ3kx1OkW/YN4MT1BpqMLCDaWqNqz2KrC05",
+	"o6Rvumu9R4TWxmxPzh7WiBJQy0QuIbk4cK5lhGp7Q5Z3TBF7jpPvzi5IIbR/ecfLIqcKoN/4pAsq0w1e",
+	"tpE/x7tA3Xdxsux//DYkpGncpvsS9Zr9gtjWdcfne34WTbNwoh7PLA86b3eWkWWRwWix0+GArHAs8/OH",
+	"j57OstmOLdZS3sYHVQtHfFTvr1/+BCxQHME4Tx+DOwKzyrTeSVXPrfvMKXkD8FegbOqM+vHZ90+TnfCb",
+	"tCMSUptnsMR2pG5QGUFwESy1++zY+Z3Hs4a7fvx64F+vNzQ/0Wt6/uTpN/Xg3VcBP9/99JMnWVJbxD/8",
+	"+vI5fMt9mxfNdLem8wKgEKhjMUTjCW4gbl9LKIKaC3DQjVuCtq6LxLxEI9EtppQcvPMaloIbTfJKG7lh",
+	"ShMpyj35mn00TAla+ifJAuF33zzzQ3WDvmXdrsYzkWqtGkPYtXYe8j0obhgx8mCRHmc9evnA2nrmctal",
+	"QS92M9WYcbjX9owlhQTorFGV7kZ5nj558uhpdpTGH1DER6lgLqLjzGq9+5UmcidIcCIgn0t8WL3hq/pe",
+	"GvmcB3RT0CfbtXL4rDA+9vTRd4/7P5HNYJ3finKPJGGRieVihh2JTuea5bfXkRxOwJNW4lbInYD8/lEp",
+	"nc9LKdjzOhn4s/KKoK1kUlE3p5wWhcsox6RxMNnEKgHMTrhX4u4Sl1nuuh+dxaarh9gYdwUAfhF3mYNo",
+	"RtTX1c3OsU8lv/jSx09iOYA9eFBgDwSEk4sga7lhC1nsSQ4UO5pIs2ZqxzW7IBQRU3zZPGXftJql774b",
+	"gMcPMZfg+gcKsq80ZpF4kqScKsWdhRMHzSY40urB4QO2j2HfufGILvjcqfeztLMO8VLcFaWxmYbYXnK1",
+	"ku7SBvHVO6SvNBAfAaNkxUsDGTL1GJFIsk50s0fMhq4YJLtBfJ6uHCEvJfjB+EV6nOyoSowQnkRyPYQ3",
+	"5ylHZtrXi8jIuVzOUzMWQPlrjihq+sbr2hzECiKN0Ypro/YeGexzDGPt1lQjU9GMsNR9QUP3BIpmdAbs",
+	"0DeMCk2ogLWoRWGXwK9gk6kVOX6f9Pux5xsXoen1WdLVa/vYFFc2NtyZqlq2hzfqmsVAjk41AQRgor/Q",
+	"6+nDMAWm0GU1/BQPGRRbuGy4qCIpWF5SBYiLXSuiMXiE1gH0aLdcur9ObHmfPCiX7e6xjWblXSe4cvxp",
+	"HsfTX5KlYqxOmox62I5flTpgO24Gapi33WE7STxL3YUD2bccQAUvps2Ms5n6uhmABA73PDLtZQ7u0yhq",
+	"ZANTlYjjyBXDPaLTdktv36/q90PzZuwrXQyydzDjp2P7czrkITx5Y4CH2pwYbgUfPVBEnkrVR1oPoQEB",
+	"BOBA6MI1yNo6JiLgaZ1Vj6ObXviFo+zjMCzpkPsRMeuDT8ZnBajXA972jjbfVikmF1lAaj9Z0zuGoFDw",
+	"8wOWaxTIOZ2u7RKOnLELYIOoZkPY78QOQqrUyISo5HrWh/1hnrkqpGBFzXF/y9hWY3K77RCcYCEmULrY",
+	"u7caYLSAWcaGnHzjn3+LJ0HFFd7bJXz2tlqwko3IzWjZ5027gOirMdZxKZIbv3UmuBm2UteInAmvfQwW",
+	"pBGlfeSvnfF9nNnHovrS47m6zBu3NUARBtj4WcHLs1Ky2qLrhxXcSEUKRXf26rBU9iGqZIUGiycQH33a",
+	"ITt5BCzGPkY4+84Gk5Psa2PJK/xq3gtvhWvsKC5De106oNqeioaGRhJCC1nDCYfESsqi7YNoMSHAau7Y",
+	"4tSdWqdM3J2+e3v1Pk6MAODE8W4L17WrWFbuMUHc8ZjVBi51xZZjAGiirl0ROc/GITdrwEhXB9ZUvzkV",
+	"OUvRB6ShzkpuQAUi0zQAVR1bDRMFHgkOAiUFa5yNBhj/4XJRCXuL5WbkgeZxLF8WsdZCWrYP/ZoIKmZf",
+	"dUFs1MxaXe4TxestjcjiUVif1HL97FDp9ug3Ut52M42RN2XBVlRglqbhZQk+lvGrMxExdHCbhj/3zlMU",
+	"4OWUSb/1HM504LrtWBgOJ2+FOWoTORz0lC+lvQ8e+xTj9cEEUKnItqxWnnwFdpQTuSystuAp3iNcDaPc",
+	"ytiVvpn/pdEx0yff3X18G+Pm8fAl3bYXQ+fRFFe6TrE2tAqNTclXAxYb3eOwxEUkcrkEtrRLWDRUFGi0",
+	"FtaIZPoCOVbsUi7t2iOfI1i1UpYBfYXP4ncNG0dCUls/bZZboMS3HwAHFMvj4ehDRr5gLNFrmyvsk4Bg",
+	"CGZ2UiVIShxZXHqmsdrMYUrDiASMxKstP8NohwIG6NuX/QmyMTSJR3EVjqUhGUH9VmfxeOq3/to5Y03c",
+	"uqje/Ri5W6nZGxlDc5buYh1JKexB0aa9352pLbE2mm8rqTU0u2K0cOT4h5zhE3xFwWB7HHGD1R7qCbTj",
+	"gZBBlODpqv4NzxC4zRtJFoCpYRMciH4WMDwRdXM1Oyl24sGPEaezNVcn4udDD12iitG9jDbp0+teRfxq",
+	"tBajnZbjJidz8tIraW6OD0RtLRPxmoSWSeNx+76fjCH2RM3SWq4Zy8g0g3in64ba+QSxYfxA9+2qhq3q",
+	"PGFdQygx+fjTCf7HefMff4jZhj9gdKRomxFl+XY5e/aXEfIEr3z6LUbACkDOul5oPen+kuWacS49Vjje",
+	"vg3SKH48gddvTlP6+rDj96K3f6i5Hg9FxZvfvTc1mVf24vVn++xoIXYWbfJM/IGV/I5FiT4hkppQT3A3",
+	"8SsAl9qDwGtw9riykomcG+95uRcEeVGxXoImrgmUNyCCfTTjcxanp7/U9FaHv9x9rue/uVs29O7cIBZI",
+	"o8AmGRBjzn3sUXBprxfMrc4gPN2L0X1g02uR/HJslL3JmxhcnJa3UErBirlnUp3k82oli47Tj9G00d+y",
+	"RKEHYG8V9lSvNCueuYpy+wDDbHdFwVaKFqwguzW3l6zm0l1TcAjMQdtnxOWgQQ1GRVbg0EIOawdCZB+h",
+	"pAO3OgLKP7hmrXqGrHtu731tMIfyiCMs7iqJhsx8zQsEU6J0nqYSZLuD5/m6yWWmwNwocqYEJADYYe4v",
+	"EBcaQFjrSZDKd/yflduSCk+9FQxyJokUdQnalYSZBy6PHUxhoi7BsEeVfdxyxfSQznR4EriGlzS/Bb+Q",
+	"q7nSECpjcPAr3eEY+UoTz12sqjLAr2l0s41Xw9P5DNayHFSqP0tEQIxVv9M4Ekq2NNNQEKOKkdVlyEq+",
+	"ZHa++hnxamyrWzRHooPYhNYaR5cncp+EbGmTKLfYYKkDLWNcDY4FAzZpIMxHMBQUiokGXeVdtMTaS0NW",
+	"kgEffKKN0PMyOR3d/jB3CmCufRHacTL6udH3bLatynKumqprvTfbqiyDUlPwHyOIB/7VP4fvVGzECxWr",
+	"SaL/V6TkH9YUWFOoDRcQUAyQhEdKObhyjCCaYMdqygtUtHoNQJ0Fy+WmjukjK89NWH/xpl1jsRVJMJ7B",
+	"RMiw5GKkn3c8Hlj/SUHxcW7WmHmE5skFoa7sshRwbALJ5EiggYpVoMay8I1JD1VCkyAlnStqYnDPlwaB",
+	"qBTC03CQ2ykQEuCoQLmv163FCv3WU6FE7u79M+bGR8lTjguCuTD9vJApfxr+bqRppfaGVH5j07+vXR0g",
+	"+47cLLSRgs37itw0ZgCu/VKqlTSGiQtXkMS4g9uZfTWHCwiqYs4SmcDYoitazodjabDyzbUcqNzg3XIP",
+	"OJTa4EJT0PYdlA/YW3S7LfcczZgR8bU7pgqeT3Aq/OJeiBnK1JB/vcStb5VAiFJ39ugpeWk8VdSd5MVp",
+	"gIaZLK9BEKcrsFBoT6pkFZWCgf3utJYEu+vD1SvUEL7QgtVjS37HyIaLyjCdhX9W4fi025mjXX2/YP+G",
+	"k4anEJ3U2i8aSnacPc1+bG++YBlaLsRUdnUW3vC8sdV/SYSMnAgeU0ao61/Yq6sL/3vl7yoFQPEx7Wmi",
+	"7Vom1OAkxicg6oAo1tCayNua8GhgvA3E6vjCk5j7FjVwvMenk4NVAtO+88uMrSBrOxoPN/o0SjixuQk4",
+	"/I0siyku9GjhDhxe7SCp+5Gst3owv/fjLOku2vHp/DG3QgQo4y/Js2zmTORo/DRo7Rg81gSXCt7KCkYL",
+	"tNfHYD6sKrdHkjsx/Q2IFvuMOGca4SIvq4IVUM9LeFZ6lxlAIWhdicLeougeHSRWPWF9K3vXsvaivTD7",
+	"S9TUOlKdu/sYCN+0q6m/GI1peRjzftmYdx6VURsD7mUPhgczwBXusiuBaUrtmWvM0PbcPXz87ePvHj19",
+	"/O3Q9G0Vr/lMIhzJDG2PrLGjATDC/BEJVORY5q1eRPLw/Dt/le6s6JMhqsrgxjdmvv2WnUNhv4g0v4K/",
+	"+0u1c6ttKo1xvAxvCze3bH9jrSv7H/8NMltuMudU02hIIkKtYTn1lxlvwLmOdMlsa0zk+Xexe3tNYPvo",
+	"PGLkBHZTijSy+4mBrN6O6qcrzxJJbtket6FmJcsNXZQBx6EVxChXpF34wzmHWzAc4JhZgpO+phr4YzMs",
+	"V+TyOFFBGEn0lip2UXtgvGxjwARsAgKViyga7jGbIB7ki9tV/Zr9B75cfnYacLu5ZAaR93xNcocrvlpP",
+	"fyuFheriF2yP/DcynzTXk0UcG+kh6ALHmUDvemEHAG87CBvc/92oR6N2m479yEvDokVx0L5u6s4BzbDc",
+	"CcKFNow6UGqYD4C3MWvCuMvYLKuPfXu64V8OkbLOV+Nf8Nl92lT5LV7n8IJ6jPXwU5S2jC2XLDf8bvD8",
+	"sq9jtmJrm8xXrtmx7057vrOMK0SdHXw/C8bRv8r3ayv+U0Jrr+TqVTTPZ1I8V8ntNpZVa5sOOEcwUQ25",
+	"tF0pqxGesFTm+nskAalp6Rv8aRIK65MlRpTFr9PT4pkSrUm0+u3oWlnjIAJ8ACBQ+8Zqbp54mbEji4N1",
+	"P3C/ku46fR+XouuDqPsXV5dRzehO8MOy0DtZG9r6lLwU3tgGtAwlhQOQuHL7gJQxkC+GZXX40rFnH7Lb",
+	"Y1r52Nn3aLsUCbVnAQnbG7RHOjLHdn3kAGHJZXC21DGCT9nMRQRHv+uwcIfHu12WbkJOdix7yAGZSpQ+",
+	"NUoE2mO/jEx7x1Rn3cTsEAFF4PGecpS4DPWcfj6HSre/ILuH/f2TNE6udYa2OEqyXJKF/cla3rwJL8KT",
+	"h1LthGh8YNZJzpFuIwnly+1Hf4vCsWv6iHvYZN1jZwQTTz+IGbTO/eDgnBo6KqugVZ57ZmW5MV7xXw7Z",
+	"Hy/YHCLw+sDyibyFdx/e4xbhmtxyn1x7Si7bdULqPOAba+RhePBGMSTRmgMF3w2hmuxYWV4QWt+0bxzq",
+	"9YZ8vdiD69Ld4iH6d+Nv7zcrJpiyLWf2j1Vp8Ia/VHIzZ+Lu5puM3Pgpd183bLMFZ0rT9jf20547Tm9Z",
+	"WeKZAAO7QePpxh4j9V2hUYuQFdSQ7ql6p615UTCBFBoZomjq4tOeVygjNz++fPHqh3nd4Xb3CQWaBMxl",
+	"RuCPtMrIvYxFsokr9utKeXnsUAuvU0t0h5CrLeJ/01KcXtHdawdqD7KhjoFjtpNlp6WPDoI1w2+2PLM1",
+	"2rchX8FcmMOkPVmwEy8O7t9Yt0u1XAquFI8nbMxmqioTVzXXq6a6c7JifCsNJ1RD1l5q/hv3cDwBM8kM",
+	"8iPyoIDAHdZXPyU/B6KJgDBXG30jIUrNNqODYPCpND1I4Sy0XvGxz9hnA23YCYe4jPX6UHZPZkAyRc5C",
+	"/JxiZKsqoKSBxKlEscv7QxlD5lGCp9P+4jQEStOzwP+LqoC8uXz9AvgrnSDCHyZV5L2EC1odYtvQwrYO",
+	"7g3wLttJSdVxTXO2BH5rSjS9Y0Xd9xEFn8P9G1Rz9yLbt6Vx8+hU1uuEq097N0bEsxL2AhC7U9cHndwJ",
+	"q8xlWTRVOL381cySdpjPnNwhpw1Kn/Mpjbyo1UfykA3jJyIYQN+ETs5MC9+bNNNtf/eTkCGhsRzthEZA",
+	"NxSrUnFNNINNU3fjlPzq4HLbCpG0iuXWkC2s6bC2p/Bi7/wdtvEDbtVBlzms3GGffkAV0gQHnDDAF9HL",
+	"QmuiiahQNATb5A1jIEJNHw/D3dCPuYTjOSqRVpGwO852iNCAPX8odqfkJSCVW6JIxR7hxKzUzE4YFDGC",
+	"qrk1LbizJGp9WgQTACdEd0e48MmRQj4kKtamrKmzOjqv1NIRujQnmwsB1XedpqNhPA0LNlGo14TDHQ4z",
+	"NFsiutEUXUZO+wXVA9DHXArTa/8nE1ZTGDmkJYaai8TseM4uyJn3athejvUG0mkIxS75RzjyoLvJyZtO",
+	"ltud3PQB5kAmhaJwINoJWUK9UH/Z8OGopu5/T3w1Xntv3DoeBIl9JiMCAxlD4sYFs6YZLyLRuP559t1I",
+	"TDOPpFslIfiIIJhQHGIaNHgkGtF2up8Uwn85myWYNMI2AsO7sH9Gt6PVMEUFufD2jwlr+0UbgtBlXxTz",
+	"vMZ2HCr23NXkHFGzLqjdCek0kC2AhTJSuHanra1U98DUhxLOC7lxInIIOFoJqdh8q5hmIhYleAPQua8c",
+	"q0sAyqMB6v0rh8+zRzzeY2VASH84ae6rgAOMjBrwdzr1EXcII7s51TXa/whcfCJZD36yh3Uy0Xxb0pyN",
+	"way8qx90ZbkUz02qEj28xFJltua6Wi75xxRdpLRW1oKtuSh8LOc0zH4SyOHvWEUA/CDVeBIzJ0OtntQ9",
+	"bg3NT21nHrNwK8W2c7ANf5oOpZoa6my7qlJAvZ/fv38HUg2pHRL+fZ0FHnQuVlCFYg2YxxH2hguJdj4/",
+	"MB/3ES4KtdyXi4wGXzmCJv+L6lJXlTusyI35QVpi+dx1NIkoWh9XHMDdvvt2RCXfjqIerL3QKO5OaIDC",
+	"tcT+eOGKtlir93Dbn4ZVsPEFrJ7uYzulzGkJ2f/ZNK/e/w+OjvtQ8pG7jcDrIlkpKoxP50+M9+CyAvIw",
+	"sPGuqYuxRHN+E2aM81bGCyuNx2i2tMxhTQjn+2x8o0Ogrh9pblAjfT5n31hEQbfEw5Zq7aoRSrONmpBW",
+	"wuf2xjmpQxOgC22v20CiOk7apY9nd8LO9Yz2Z5fmLgNCsdya0ft57g2mDr2Kc0faCykyUtfRCtBJcsMI",
+	"LWvK2SPjiq7XB91JD/+5y3uccv64V0JY5tTwBrSR7tV9nOTN2hzWfe1fq7pSvF2Zki1Nip274aGKp9uD",
+	"S27LlJaigeOSdmQqpcRwjAedDR6KT1+dFR1ftMM9yUUC9QQ3c59HJFc1AqrOZ9F0r9vJ8wpGhzF3xNBj",
+	"kA5+50tCsdFCjmZC7q/4umFFylPoEt6A4SMRTRAmfiJf2xHabue00jAFdlD+eUj8dPxzdoSEG/Qi7pJx",
+	"hnEkfDmG3/oYtcJo038wIMwxKI8EwCAc5b3gDKDBd03Jm5Fb4/iAnL/7ND5xSDay0xnXJUsPJ44kNY3Z",
+	"AOMre1SaqRQhY6Ud7zSuz+ccRDCebJRMe4jbG7cOB3gze3WMdmGKFXFknfsDyoZ+Ioal+RP4FvqqaBzO",
+	"5LraLOpStqP8DO1Avp8jGGU2c8mMSzM83/dy0LYW8Mtdmmu/xIHwyi0TpGRGoyKG/HJ751vZq5TGX7gg",
+	"OyAKgEsF3LFKLm4BmbKhe6IZ65BUXJAN2yzqmoEuCcm0a3TaT8+yGX4J2ertK1Hz96ejquJ9Pto8Opn8",
+	"jokP22QBhjRRYG0d1Zkz4Cq7k2W1YfZ6CjF/gXWmfDmCujBO382/6+D2XYj2314LB2eyk4/7keam3MNp",
+	"Lpd1+MOe9KED4AAceETy3TTelkn5YAd5LKmk5Z+UrLbvGY0ceVBBIK6L3PP9mxTfd09Hv233w6W+nSjr",
+	"tU8qiEE9HUyOhLS4yYCrFtfp9GmHb2aux8kpeE1jZ5q9Kg96S+wz6NLuu01CQqqH0vDatW2V1X/xKZZC",
+	"koWSO82UtUAKfToCmgynif12bGiOZCOsOeY4wOyMIDMYgDOa/9YGkzeaqpUxDfmzjCVV1YiJiAHkKb8+",
+	"Nx6XINm4rMkRIGSqMWmY6gAIsKPC6LEEGl0cMIysHofvdXTOZVlMPzyaCep6UQf2Rj0fR4zKfTQ2ipdF",
+	"q82qArdNt2pqeCtouvSyKFkfWx+4KXsoH+tKiAgWRZKf8cwnUGAoYTgD9RBwm2DbAflGgbWOR9CY5I6j",
+	"9jCbY8012Uhh1hmpoJTEhheCr9ZmQsvzLVPzAglex7wSK8B0xaAedjGp2NKQhb3aYmB6hDNgrGsSSwbN",
+	"N3wxsmGY3KG2P9grzOUGCksfxyWGrqA4n4tzVrbDY62CrUmSsHFn9hgaFocAdoBf190s2Fntokwww24F",
+	"/Qbxkxnf/WXixpFXSjGR72Okh+UeLcytstZgnBBk0oWlo0iOTwh7uaEr9pyqVEVW4FvWSC4hUSfYGb4g",
+	"C1a66vnLUiI0HmopFlzfZmEdGE+B6aIhgNmqKc5iqZQRvVerImQx0GETY+/Ojqh9xFaCqFEcDgBjHdmM",
+	"nY5i5LNBvkzHTLKnKWbYr+wx7mrOjIDv4ij8yH3Xw6wZ7GBSKlyy5oTbyY+8LPHsWOxd8S9hlCzJtqSC",
+	"EfC33kUS8nqK0XKhWe7cwZHAXU8R3F72ccWghJqcRE7eril7qKpGeQZfOgLze/AJvhQL+fFzXR/vQEO+",
+	"kSZRv7ISitGi5w6N/sMN5iC4moMjxNMHB1z7USm043tN1dQrGO8kW3aAxD30Hj4I5P8ZC7zQMVU7bBfc",
+	"w/GRbauJUMNfMNPDbaymkh46tNPlfB12IWz+yVmqSzUlxIRNfw25ii6M4IutU03+8PvvLuMS0iM+fQLS",
+	"OcSx4mXvUBFgAWU9LY+xzqCL2p3O5f+VJva9035wRrQgYHA7j9XKDMMo7eyyZFnhDY1XYtzQj/PSdSVw",
+	"IDw++/7pEOBk04L9BU1ycWyTPckytdbtwmEVW1UlVYR93CqmAbv79dWL828aAd2tZcmclGyoyde1iPYj",
+	"ZPpK5vjHw8u8u4f58QT13fxrdb3useX34aGxEaBgP92TsteGliW1U33NjOFiFaupXBXc2DtSn9fT/kyY",
+	"wMowTlbhRdDht2xrHOI8pPuKiJxj+O47XV5TXl7bC1do5YzqH61ZutvM7rZ7Tb20Uq70qM5qvhLzYSbh",
+	"a74Sb5v5Pcg8bqa3M5q4lr9jwtsYnXXa8khaQRAWUvk6XkUC/JbzQvG7hEPJPdHXel4zQI6rqCoLluBk",
+	"zGY5lkEe1YZ7tLmbjyl0zNEFO8KIto9OG9UPtvHIoJhYxTmvD+/8o7/107sPsU+tpTZJTXvLlGBlAvRw",
+	"x+aKAZQurhNLueqTk6YC9IiplfGjGLNyE2yV7kevYXJqaClXFaIPmhsN8ndMyli10/kOE4Jj2JhK5L1L",
+	"pyoB18QRX7lyj0I4Wiq6Yn1TuqNKeL18ZNS5FgeY81oCnEY4kMyspUk69abd5kmoJm5ovHxPX7j6C5SK",
+	"aNdsuF+An5Ll4DJf2WecC+pzVg55VOswNnzat9rH3xuMv3+lLvOcbScTTTSLGdq5Tx633OePYpBkrrcl",
+	"3c9TVAAxGNZtwkjWhoqiHdmpudm5uD2djkmeRPbpqB0OEH/n7Vl4eJ4NVwy8ba2yd0b6L/Sv4FHUscEK",
+	"dmLBJ9YCI01nJi7w522OMRPfuVgPkbqEO6d/Iu8D8xGowOPdp/8iF75s8YQr8yU4xigXALCkrsiA4z9n",
+	"onARUYOUIT6vkJsamVD6iifcABwECnq5sgofuSG5LBg5sxdujddfdLyiV9aRmCAJXFMqkZINo/b4Akua",
+	"x27ncrOhoph2O7f3jP1W8hgG7YoB8h6tAfA0f+X4iI33+rq/EvdtwF0G0H7GzZqpU/JWMIdJxp44P0Pz",
+	"cagXUJbTSk0ycddH6pp6vxEP9tEoOoe8jdh9RxtH6V3fjv2yLLnVl5AI7Td41qRw//DmGpCrrdEcp1I+",
+	"r5qkbyi2NXo3fzZb8pIdXXg3SNYNld7T84ePH2dRh8VYgGd/Bm53EP4ScDyCZyHNOrbTqnp06KF5+ngI",
+	"QlIwKznzrvPz0O5PuzdjIlzX/ezVpT5eAB57nqBSaZQeWrFfaWIfhiqGa8dUTbZK5kzrZ8AVQbVmmti7",
+	"Oy01llgqSC7LkuVGE6m2aypY4d9pRdYimaGjbAWpjq8HPfVD7RV+8uTRk8EazTHiZNvSGGlVjBYJZgqo",
+	"HiSlIXZbEr3Xhm08/v3EvnJRo+NAPW+2S+09/vFJP7Igt5Hb+UrRfAzxveP1tkvfMOAbq/ULdzyCSgXp",
+	"8WQfKG63EKi6IA/PyGLv8/1aWX4jcvygr9h6xBWqb3Wrg9ivjHBB4NDz9q8/4LChZ4Sib9/Xgr9++dPL",
+	"N+8B4kkJekUShK3aTFVFv2LuDhSYJ7rihpGS0TuGzGmOoeZQOTkG0Liljz9CkxoMimcwSlUJX27AFWnT",
+	"7VRLCdzhYNlsqLrFCKf35to3YXFUvLj936qkzqELLcvKMGK1O5o+//LBKp1/e/0Khd0hXWrl5OZ6VcpF",
+	"vQoP3GQ8+OPpx005DD7DDkX35GGV9v6yDnbmWrLrYGg1k1E9tRfk6VlSnrsV4KMSDds6wkUG5bgAf4ye",
+	"hczZWtQgo58zS5ftiTzWOkmc1tlM838wj4ipB/bw6bfffnv+8OkkXO5oxk4gkouBXTatzY1FwnR6d9t2",
+	"6r0d7GVXfQOUFbUnmz3jCHhw43RfqIT/KQdUahkGjhFvwuZU1MlFncIEIRPCmrqgzpg+aRONHPzq+OC5",
+	"rxPmKFhyueVWGQ2XVUycrOPEZBQ3dCJM5C+Q9xIj+jO7l5LFr6k2TP2Z7T/jYvxntr+SKQ+jz0gZA4yx",
+	"jYyE0XQxnO7VnkSSP1cLpgQzTD/H+2XClc2s0Y6Jf8g7BJUyjBM7Spp2iIuHgCowO0nuqOIeXttBirNy",
+	"E5Fle4n/mZWbDJk8IFYD1EYORalYyaiOB5ZvqwXLTZlo1f3qTo6mKdu0k6esZkWwXRg+6GAMzXdjcxxk",
+	"FCWo38feQfshhMcXR7T36s91/B6gEmtuI2g9PjEuwSIsSTXLZsuqLKNmzisubp836fudDI8v6EYfBPCD",
+	"ApZbJrTzUnW9vd7scyB+DXy4VjGbNdtoVt6xEZB+mGjbl0Gn+Su5qmf3wIeFY+xn+3SHe1HlTaFfu9MX",
+	"rlRSJMluTLaM65Y/zkQ0Fey9w1iSHbjrMEoWfL9dfKcFscPbmaOqSQBNNTO99bF3FOgbx0MrbYOporaa",
+	"mRQcuK8mKDfEZ3kcAd5v1tivi/9a3dl6GvqkJ36WwnrMm9VN+Tr873DpWDF3BIx3Pk77wpAYjP/uNFuh",
+	"3mnjTIXWsLLDuexbjjfuVKjp39iiQojPUs4w+Go1g1JSxdWna2d6Csp/2M3d5a84ZpNlvtjqtwC8OXLP",
+	"tfdZahn/gxfQcaiTkZZpJdK1lBNJDmOK6jQFYkPQGjV9FXbc3N6H8e+XKaIZNgmoSWKnw+OJ3r5XCPiZ",
+	"wGTADI2L8h4M8xpngt5EX93YVS+Pn4R1vaT+FakrHDkqANeV2NBcMvILoWQ52RsH5MAu2xiZSUAlEG40",
+	"K5fROjbxyPBaavPM3iF9RU+wvQ4B+YrRfM0CMM5hzUr3jSZC5dm9kIYQuCKwoIP93k03kv80ppQWFY9x",
+	"dVw1t5GmQ2OUXG6nZMlzF1uPHJXNA63WM/LDiytIV6CaPX3c0hKLPdD3hR9/+ui7x9GsOiHGpD7Lgj13",
+	"j37KZmuqip3Lu+m/jIM8/Owf70DGWjH/WJTfuxJqlDTyNMc8wW1MFhO67REfjk8gzJKaKpZO9CdErgeF",
+	"yMJl+frF8x+uL1GUrn++PDl/8hQcsS+K8ydPHn7/DZF3TJEbd00lzG4wgIQ+vMk8J8+SBW5RI2+x+mTP",
+	"ip6fPY6V+4RXE/cDJZEHmYtV84kBaExHnWDzbbENZ25Ir5TR699AiqKXl0Nns0/psiZITm3r8QBDelLg",
+	"pxr0Dk3VGusIKhD8Us8s/PTuw+SMkJ7yAN2wJMyCBg3o/f9no/RQg6g8KNALSVgOqOyyx6M2yQDIXxZx",
+	"loAR92Z8t+5kz/T+HGimqeeXnU9/gmF9+CVVbbynHbwOQhqQj6tPyTX/h6tkwt18RU48B4seyuhx8OIm",
+	"SHAG/xed3xFQ4/5VOQQLD0rKJPBwIPUtWMXTx7E6ax4wPAjX68H/9o9X6nEiGJGvOhngkKzQVUaPMlwk",
+	"4LaVZmocXMU1kuFn4rLvfd5jK0Ja2WQ66klqyPO6Fhc4VzCF0ycxpMpI8A1V+3Tbgu3C6j+a0ZIVzt5L",
+	"NZoqENoc//Z0dkkWjfa7Ae5YrGsFFbqIUVRobrzX+OaipsfDq6ybmbjfR7O+WogQPotON472mEgAtlm3",
+	"MCbwd/zHak8wCkezlHWjbg6iYsiOIKbXahm/MnUQvBP87AFiNinaWKUsqJxmpCtVlUCETMCbYnh8jmSg",
+	"c8FYEbv0fxCGly2KSloA4y6+TvD1DKuF2Ash0gLXJVTi/ZwMBM9md5ztaoR7BIRQbBx3Vykl4EKUrFbr",
+	"sOdfacL2TGdAMSn249nawzU+RJ03ojMAUn7NBJzz0Uv5sYI0tmhu8PF7iV8GYzk+gvmaGVpQU20mnAiw",
+	"wUejJ/HpxLcVz9/FUbOvGRUa70NIZqqYyQHbYviG4ZX8hpobIgXCC7aM3upT8vzdBxckB5qLzIE5anMr",
+	"c/d7beo/WeF0mynF1jAyB2R0vle+reYuP3Zkdth8qViK/5VRbZyu2lGdYX0NWYzmboX2fc732P7sFId6",
+	"x+NemZSH5UlLOhPU49JkZs7HdsU+LCsz6ulYKXDMPvIrGOQhBd2uu9R8LpzmzhSmN8c1U95iaNsPdtNM",
+	"0RXNTosodu/LTcJcLjwYYE2149iFtFrnxR/BU4b9TQ9Up43lcXtPMYDA8eHsV/fBq+YFNMC7Wni4Dbc6",
+	"kRk18khKLhg0vN8aUt3Bnhm8as3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9nwu615mrJgF/",
+	"WyvGkOZKh/hFRXd4q6rgILYvRCNUr+Xd5Owgsd/RfaIAwW7NS4YsljgoCGRjiYS47VMouZ0HILOOC4+t",
+	"rB0DaSYAAHRPOhQb3El4cYHF9vCoAWoQ7lM2tjxeqi0VLftRKjSedBgXg3NqYc8p53PCEUZqBo64lL6J",
+	"OsYuIccCeB8gfmvIRmpDHp9ZC1fR3LjvNfU1cqrMiWIF03wlDntScybM/sdf6Mk/zk6+/+1r9x8nv/1+",
+	"lj367pP/+zf//Q+xbTzILdzJMwgY+p3nxTmq47AAWtpbnhnG4rXw2nS7LTkr5jpgJBhygjfZ9dlsUcr8",
+	"Ng4m3sNKQ3lAIUG0AiIAWlphWK3dfRMrDz3zcCmPQvYig/GPVj0YR1aj6ZKhfRCdlDpScU9Of3s0WsMt",
+	"l5tNDLFcUyBYjYhOs7AUN7AAeycrJEUpKAVF6sUbSWgXTEU8hln4UnODpd3QA2Zt7XE1RWL5vyw3rJi3",
+	"OaQ7J+5+i8RSO58YhkF0z+N+0brXAbpcVdqwwm5dTCwBN28e90nwkKlhIGnQPdh7fWai4GI13yopl3Mo",
+	"BJjgr3IP9tJn2+Pub8NTdNmKp9SlhE2lBCtI0a47E7Z9Z0WHSzF3vUmULDtyh3+RooLwkRq/h+/Mmwhx",
+	"JPLuKoSn8Rh17WYP91rKspS7uLIcWC+IYMxvE+jGO25oOWqIv+CTEwnUD6oq+u0ZXexQ87cVQ8ygsr26",
+	"3G7VdEOlPWU9hVeePh4MoDVNpfqIdCWHjoy0iMRCRJdEGzt1ZCdV0fhDuZbIw5PYUD0lPYwkhSSVKJnW",
+	"/uy6TcD07pgaUyLNjvTaPxwN/dRN9UIXQoaWGJVWDOUMToXakQD5uVzf1skPXll2ko/LEqzQmlcdsQX0",
+	"lpGtLCJRH/fgvM6KTByadYPhSb+hwGibojDCN+J6Ac8Nz2+32EP2RkYenp15g3A0Y4mbWM9VH60wYHZS",
+	"3SY0FP7oKFWytlmnWC5XAqJn6PhvjNLntOS5jOtZZDPJS8ixHH29u8b3npeO2/vAE5oq5+vI2C7fvcSI",
+	"n2r39O7h6aPHp48Gb4EN1UlbKoK1PBxcUtwbI667V63ByEThQM0ukGMf5lLoZ4eRnZ68tgBuspSqI/YC",
+	"Suf5ZJl8HV4b3QdO4AMeLRm9OMJg7pVcooEQ7eLYkHpoH65eYV7dr2xxba15h5guGS002taN6txp/ezB",
+	"g62SH/enbvFPpVo9sEfwyben5JUH8CUvLo3IPDw7PT87fXz68DFgWiIkcn0EGGHCjb7l2xO5xTk7AY+M",
+	"VYJGVexoU/+IigtTsrP6LMEXzqL2QJoY3iaEQdnJriEJA7HrYVMktdl+cNH1brmEsujJ6ILa37hvkGgx",
+	"zizdlzF4TAwPe5V5SgBoJjmueFXuqTeoQqdR+VD19KTakh0vS2TrYJut4UAKAqeBUyNQ/ch7X2DrXRDq",
+	"S2BBZrfcMLwnraljyJhAopxkBdeG7t3NYTSB17V7ZzCdDkGX/hO9y3BtqJoK7g7rpHcwxV4ZGUl2lJtu",
+	"AQXvnxg/gRtnN3dOeGv6+FWD+on2i03Cos6svQGZNvHUxeiEvPAQuWgSjCdy6c11MxKyix3vtzu4koln",
+	"aBoOLX0k5S6QrCGh6UGiBflIw8FTRxLvkXhuPlKy9eIuXq1hCnB96OYxIpbjy5VGLimm0i0AHhKyWysb",
+	"9BDmtBcFK6yxbjKi9yK3/6B4lysy4n0MGcL55i57sv4nu5O34T+Xlbb/hObnwD+UtdCRwb/m2rB4OrNI",
+	"cmkfJtjhkkGcCSaid7HuI4zcrPyXKwjmiSETmZGfiVj8EgjFHlTi/aAQ76um2xcu5Wabf7tcxi7Ll6Gn",
+	"2iCs3xr3ht+Ffkt9i7np9gz5vOh68lxuauccetdrXVGw3Gp75CYBimapCu31h+YmVRHUe+o6heTykvKN",
+	"8yZhy/Z1iqp2x826UDRaPCl58KM7i6ZtS0cG2uPviUYXclmVBXFkAduqLO0kIBOJ/SP+hexZwmm8SRW1",
+	"TDqG7VjYeHbTa3g8YXNzV0gA2+yfmWsTdX6GOEV0LXylkbLC2d5eRk7JJVgCdkYaA9Nx//jlt+amFeOq",
+	"LPGCZW0m/C9HGZO6uk7PyPvPe+t/oHvrsaGB0Cv/z77zZvWl98JTOrCds50cWcm0m/CYK/BVQzwcOdlD",
+	"r2Voy6EJHu60woqrmrXM7tTeuqZ3sXwRX6I/jihtSAbSkfrhs7eblu0+2bTvGktNV0hzPzmRTjjUZcFy",
+	"XjCfSkdrBpgDhOPtHCrkeIKhDhDBlzZydY98VUJf2mgHqOeS5qxwNtRD8hP/UzuB6tuHZ9991yLyO0vW",
+	"gtR9xJOBZD6NUvfGzUaX5YPuFM1Klhup9DNy8w8p2DOyVPTmlPyZ7bWDkftsqwc34MDftduBFB9iZFlE",
+	"Sow8Oo+s6VZx6UMaHYtpY6/UcNdFJby0tmwpd0wRKRzEHUwIdMq7OS75LSMPz79rTfP5kydDM+yNsSht",
+	"W6C/XZIKcFyFRXW9XUTA1NH2RHGmjk5i791OmN8pupmvE3So9lLV0gOAtemwtVJ9i3Cjn959qIFm5AYa",
+	"3vDFTeL7lZiXvB91ADRWLnHWZY7Svfc9XJCzrO3bRo5VaLS1Ag/PRlCN0UkwvffUAfSa9JdAxHroK4NI",
+	"cWCpMp9Hl80QOmL/Y7l0/1UJBx4AcgHbG2o4IikKrjGWmlS3jSeso3AHWNAbB+AU7pb/1dQ5QMg1X7Cc",
+	"Vpol7ewdRYO6rtl2TJm/FoO663Hq5HifjPf7MwW3EkRGaek0D3CRRc6Gdrmg8VMOrfZsN/wq4gzaeiPM",
+	"qD3KuIpfGbBDQ5N2X5fvehG+7CXcf2b6JSJdBypegujopejt970baKPN6tYajTDW6oZTS/Fhu1LRatH1",
+	"VTllmbCdD0XZA6jALIYRmgLaTXXnlxpo889IXGilIvzHSC3A4p2jyJufO24Bh9T3Rcwj6wV+oZaR4uAV",
+	"49MXKj26MGaTv9BlE2inp2RoDCLIBGz0kVDI+8l5CAcWikJcNA3Pm5hCQ2fkZ/S02XLBHyEw1P6Tc6u0",
+	"/pZTkbPy8GVf9DP4ozZVfttpUaqVBAlr/Rno1tD7EPy1YLDdDz6Vyzumun9uzKvwj+Lwb3dMFRxO/MM/",
+	"zu8kL+qLY/M6/qv+AvwztOLgDx1TzqErAFwBM4nja/05HAvNc6b1KbhtATXHlJ1CyOWt/w2BkFk2W1TF",
+	"isGa5ev2Hzbyrh3GDO1H56rgUjzH0nTTDjTmS7JNrATS8fkMZdezOzbFdg/lvWXBnw8V29xEw7JQTjnU",
+	"P03xS0wCddsnlVhd28GDyQIt/84GSajd4FMb269f7Ni5o7z0CZaRMz1S+3JoWjvSMhRKb3rQfG5wINPt",
+	"qvsZSVtOesfVN5a3qrAb+HmbI6izb4AzLm2eQOlpo/ZEUx5nR7H6o4oW138pCCUKj6NIjWguVkwlfJo1",
+	"Dw4XZM0+xoMQWlcJegQoLTItjxnMctPJRhwIPZk50FdPg3hHtrWLFmQE8PIZcSo5I8j1WVz4RKYN3QP7",
+	"VDwqVS3SReYVn1i6bEeFiWantHORQicz0pkQ4MHzFHtI3KddeWTBdnHl1CWtqDxzNK5k3R0/hYHYBUsX",
+	"3QQ78V7esuMKUHmuVS4ShTtfUW2CEQOIBdACYRZk7R169PTJ2RCNVJytCGkq8AvW0oo56QfKhulcbgcv",
+	"RjBV1/Dk6BT2d1TrtNPnf5NyeR5g4k3SVcW0AVaBhYwDT+vKyJFftAF7eEJPY34g6JP/0GfU0bMLdB+e",
+	"jXdR4PNoj4V9/ZbtL4ti6qGqWMGE4bQcqht+8M3B3dTEOUu6NXJ7xMYyPL9lQ6kdDwczO7CVLBxt1r/p",
+	"7GQKvcMD6IvMZ8QoEPSOr6iR6rRpxmo9TLbKEByoiZH/cv32zdffEL1lCNAJ1H5YE+RLzV3PpP2r3dtR",
+	"dn4MKOtp0/KuWpQ8/zPbP6+/DocNl+IttmengkhFIk9eIadk68El+ZUtLiuzFgNz1vXvCqg4AYETiOSA",
+	"cAy7kurp88NPzd1OquI5eMemSlylFIukP3WrUGb9fDyfV8HSd2KADsYP9IppNpkt2dUBnVjR896rdPYP",
+	"EK6KeDX9PA/hQiazvbTcMMBl75Q0DJAnO4yIrOl2y0SCajFFpg5BFivdNah76bAsnqo+ybuYjBfFMaW/",
+	"RijvvVGwQXYdB5tFWaodUY1LqXYNBb4jdKHMaxeK+yfs0MaJEjc0osVlL+uyTphvZpha0pwl8vJowmEe",
+	"3Bm6ngZrzwvDRM7qQCsly6osoQzT6SQTprHnwV6B/kRF05d0mVoTcbOJs8X/WGdPXNi7aCUcB6OHL7gM",
+	"t/HJbG7dO5f0WJFHt4NS8mWvcmtZFs/IOSQk/E0udEYewX/j8zojj+GfXGwrg4VR25R6S45HK+EhRuZh",
+	"dp49yh7/FrtdQFOJTtGa4BhRQQGS03ZWM0MWTAOixKWi6dHz9tJ+90fOyqI9dU8iMydVgSbN+Ms71Isd",
+	"b8c6KYPqQ53uDPlb8EtjSxzV8nwvNY58az/w5TLGVIZ/7Y1j22c+ZV3KyRCcIGN/7+Gjgc/27eV3Si7K",
+	"KN8hBtp02sewda8+I5re2e26A9Tqht4yh1pzgpj0d9ZfHiUYIKCuv4MXnbr1rB5I7zRM9iUuqE5k7btR",
+	"e3wBgIqJFKcEUqZ8wS/709ZanHrNCgIZ8VntpIAcBjQVH599X1NHQ/VkWRl77BftggwuWIkE6JWr6dGP",
+	"dBHSsFHh5W2g98fs3MPF8D/0LcEx4eaCr5iO+9SCfN+B/dJElJscXtdwb3+nl9fulNh14KnMni5ZnUKN",
+	"mS8Uq2Hh2xEQvntoaEku3XNemf5NLoZe8YXfgLR3PzpFlLFieh327kmxreHyvXLmoOPYya3U3N8XJ+zf",
+	"j4FkNEHXfeSvHXH5OLOPxSQDF2swUR2e8r13MjD4Ej6Gb3U6ZFdp7JF3fyX9/Db4oGOsyUPcOlNBYscC",
+	"wXoAXG2Wkh7clh/pL41G+eLO1B7F5tX2Pahp4PuNs8O+FJCX4BgFDoKa1lYHklh/2Am5y9BelxqTG4Cy",
+	"XznjlI22RVty1c/jMKDXG23ecse2HLVunrNxR5STgHvx1naE6stB0d6VNGd+I05Fq3OfDiaXjp6UXNYI",
+	"bfvrzS3b3yBwm4o9En+DP8H+8N/gnzf2cmdkyRR43YiREp/44w28x+6Y2hPA3Z7+VVwSFwj/yjEDFgVm",
+	"o3GjQ86xr/TpX8VhCWipFrwoYmm4rwC97tPeACq+qbSB2Nea3rUlNPTznMdKcfTBfYFGf+6pRWOofZhb",
+	"QG//9O4DdgOS513nPKraA6pbYarHD79//OhsEKy/VWzJlIoFCd8ugSSyi2oHwkKB/gSykcrnpSBt2YIZ",
+	"0ymd/JmT1Ijv2KW672VqhDJGtANAcOwE0HOTNVWb+/v8p769elXnR3aOmm11COUbovCdAv4bkbE5KjnS",
+	"PR5XSPGcyFYFzAE3j3uw/6Q8Ig9SsRXXDmeQ/HG+lokvGroaTbJdf6rbcJNBaZsLzqhmgtLTei9nEy7Q",
+	"lzyS7AeOwO+MlZAfWF5SxYqWpNTi0AKhPRn0/4cyMepSg0LQVQ5TQmaBbLRlYYwI3Dtue8qtbBRe2zXY",
+	"M4Qxd+v70B61TAzikK/YcioVUpI57YpBRp6n73INfJWgPt5SRTfMMKUnB9hVTYk7hTtXs1wx05vol/L5",
+	"hnHQDZOVmSMKWreqHn339PHZANTmc0rXBzJ0P1ddxZYlX61jhDVrlt9O0Ky+JaSBjGnYeGrOCwpZnUWd",
+	"KxxYwheO8xoYaIXsEDmMv3j5vqX4KWREkt/IFrFxXIB9PGI8lx/av8m7UUc45C14eWEl/AwGX42qmfZC",
+	"JKt9xqob+wL7oM8avzdGC8F6jiMxIb4CsDVIuNfBHVWf7tgiGl6M063wfI3zHiTwQ3vulKBbmnOzj7a4",
+	"YVqn7KKGInQsOPIDMrJA2XTt2b6g0oefnjBECytVx2Qdm0u0l8nQ56+eP7iUgOSj5pm9MRm2zSBGhgdn",
+	"hrV2FDMjQ6EeuOhnp1doEozn+lb31VUGKVkw3JbITA+lfzBBN751Jtr7S97izQ4a+l93E4A+xacTQzkj",
+	"N1+L8xaJ95RcKbqJMyH38FrVOzHOg3tQKipwsYW+lJG2dPtGF3N6328grHcXuxjyPOF/bdyskdgjNyXr",
+	"OfsTdfBS2VrACAguBxCIKaXguwAp+6PvX0DLk/ubaD3khBSuPGPLZ2Bt9mZkUTYHQJWV2VZmksu49ITA",
+	"I76BDEHzKd1yr5R0H120V/D3GtECXDzooFGsxchzXzXJpaHlpAHgG03/B0zKVjnzFDa3ycmZWPrO/ke1",
+	"xQyE+Tqetdi6BrRcm45GQrA7pjKPqeKRB+OzPVxFYSBzPPiG7gVhAccC+GeziGWqyV5W6NmkZKWoMESK",
+	"hvizxi3VTA0TEkKSdALOcp/3BAo6inyU/v6c6xRYs1NuCSB1zgoe5iH1/iT/zbYAtIrt9Qj5vXiO3H75",
+	"gq4j/MIY31FHf1kZ0zUwcbeWJWtxp0DJumqD9euASMWtG1hpQLtGod48AtI6+uD+9vspecXsjuE1xau1",
+	"rYGPr/1aKyrw3bdPh7lNpvIK9KuB993N7nBzCz+vUBjFyFPyY1WWBEGVdhxU7B2JbFhDBgnNBeMN8xuu",
+	"NRHSLwj4JU5JO8sJy32GhC9pNdI45B/GYIH/PLVw4PDzv/QI/f079prjbdSuHuPac8/2DaOBPERxjtZq",
+	"JPlaSuSMZqJ1lUzwNxystEO6dKLaGNEkf5OLlK/NVcNKFHzmeQqfkDJjohEB+Pt8M4Kw7D1dvY5xljm7",
+	"xfep5SfGhhMrgMy3Yy9djicHsscJFwQSUrPh29cxkAj4yKQ3+lwZyeuruy1HzYJ+/4eaOiL/zmJ/POlm",
+	"vWSOc3MynLZ5HxFHYzjN3Rw1bpFgJB04RQJyGwrbPVkWTnK/qG3hpur654nWxc9yB6TkENMPOclJB/NX",
+	"16SG+reK31HD5q64OVaTviALadZh7XT7KJgGRK8d+3EHXEwNPdy7P1BDyVKWBVMdhskHd1Q9KPnCu7uR",
+	"qN+QFb9j3VoL8Rr9BVcAAdnHQP3hF52WyMgDuTWf8T0kljzMqkJ+1PrqseKCZaQS/OOzBw9gmKoSD/Dt",
+	"Uy3z2+mfXkq1iiV0/Qh/by+oXUgpchayGiJxfvy48YHkVkTy0WBE0r42d+DMmIdaLLnasIIESfwZuf75",
+	"8vzJ02f/8//6f0/JpQMhO8FzgOMR3KLZjAttaFnOUyvyEn8nP8Dvjidwa07sXO2CPOkN19od6bFjWOvt",
+	"WjmI9UHS1fEpWrF3XVCoocN88uTRk6FE8GDrdj766Pzbp98NB5Urkdw6XLjCVRkB8T161+hqIVjMdL+y",
+	"hhuQDCNdsSsd6wKW4OUJrpCnXSbgLO7qi3xHSiw15Kw6cBi5wldEV4XsNP308bQ4ucNLwMeDbdGv3I8o",
+	"xaH1evw5e/1zAtzTPsmDdPam5F1YqMClYtkTF3lAYnGS9vEeweFOtamiasUxNmeEC72F/8Dtn5FqW0pa",
+	"ZIRDxqzZZwQoLDMCFkNGHLm8VKTkIl5QDl2hPZEeTXnhi8a4OyAcj5s6wBmx1f+e8jceZcZ1aDpVJdwK",
+	"FVKwPh7xrtnO/j7DOQ4c1W4CWp3rFWEuVu99rZEvD0Ue7yu8N16IYzgaQJHYlxI+T0E3bN53v9sqtuQf",
+	"42cqZOrkZEuVIYu9L6mGZPN0kxTCIyuTHsibYwV2eO1qW7NK+NqZtzHhy2YfT2wLJ3dUOc6dvxwK0aVv",
+	"++CXD5oVH7axX17UHz/46cr3pkP4GDsx9JiaiZCUrIlnxj0dLpLlFrIL8W8JQCAtrith5OhoLo/ubBzF",
+	"a5N2050PuenGQpMC6pyEs9IuBNSTguu/kmVTF/OCnD+OGSONJ3LIegp36oj1d98Palu2KJ1HsfaEWz9y",
+	"d3P2Oh4skLpQPCO/W4vCvvzJbvQduqdcx+rSNpqVy4z8Lj4hI5eEHLylYozgLfqU/IC81GF77cILq211",
+	"8rv41LGFzu5RpUyraNBTQSBYuwkboJhY6qtT5Atu1X1VvkKzaV6X4RplrtVn6f0U8Ir0ZFw5r4MO3avX",
+	"pDXKL+Q9qUrPl5JOYa9KhjS67awin+QQ5+uI0QPV6bB2S4FfpMNiM9bhB+mDMoH4TmEeul4z/EJsVkI2",
+	"mySJn7Eqw8r6jvoYFfWckRAv8UwxHYCC46eYZCTVLyXMPV94Lb4x8e0LXyFaQFxmR/c+PNVBAARXerDV",
+	"59Mq06XqH9qe2OmyVjdE00RmrTKQiVLmt75ElO/NuO8BLGj83vKptTVvwgFJKN07CpH+AkdNolwyUX6z",
+	"TdXfX1aaluk6WkESniuKlPJETIFmMLrRcSYY+yEcM3BNLSnUpTRrBkmAnV2Pgbwm5GebhWAf4IacjO3W",
+	"Elyf1gZcNnHEaWiBGoh0JMSohRVx6xGIdCCrtRj5afIfb8lDQlNU7IUwKuHWs7sMykJh7qWS1QpdzX+3",
+	"Lz7D/yncxdv+B9z9Y/XbrDFgEraXXBomfNKVvXwbWRauOjw3pwQjaJAdZtYUT0UCUW/AcYhbh83UJgVN",
+	"SW3qPzkEs7P3jSQL5nyn5LJhFQIrzD5AyxKGb7dzHQYev9une0ZKtjTpUrjcNDNvp8DTXYP7a00L0O2A",
+	"lJFgV4/vaZjg3v7wQzcjEqMHH9v8S/bvhWTI7mm/Hl+RsPjN4a8oVZPmKV3bD2FD9SE3VR2FnpsONrQj",
+	"Hy5agm+Mn2nbs1ikPKoN6nlz74VzlTW7LLnVXxrEvtKyfLucPftL/2kTaIdP2WE1Qa9SEx4c//N8LOHm",
+	"uPz94XZEHMrbFtLG6lFSbqxV4YuQpIz9ey8YE4OEt6ct/Her/MtIHoHf/Lrfh13fCNCXs+ev7K3rfc1m",
+	"GKfenaIXGmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeLee2bNd6lMQwDvM7oLTEzU",
+	"7fprwwGnLuVHqs7wFaMFFw7OPJGjzd3Gx1tVa2OmZuklC+IfF4VL49W713LbvCubH5u3Lo4oML+BvO+O",
+	"ltFMtkdPh71PihnV1Meb4LaC82u+ZYrLYlQeXbygWT55kY5Yi9h8/zYxLXB4Mj+NzABstsG9JABeYbWN",
+	"/XOfnNeeL1eMYz/P/e/HXjPaDcU3eH6MrpuStrrlYo4557HIcYVQf003LgtAu6s3V8S9VfOVwUN+Jj1V",
+	"TAYmGhhohq7w4fqZDaPCtidadQlCQywyI016doeireKl4SIBjIwgZoJaDJp8/e7F62/gxlWZtbX0uGfL",
+	"gJqPWMLF4YkBQ4HdcCyMMH5MjZOCpVKU+iNra6rnIbIhjR+JoTRYXqmESkuC5+1VNfFjHHTuCQv85zqd",
+	"zuo1+K1n5e7DIqql4EsaRPiJI3gL/rmyRt5I4wLlF+4qRD3WjNyybg1hq92fDovnIFrcC+Nh3Wu4Avv6",
+	"1+AYosKlEAFLDdDYtqjIm9hIKXNawstPnjx50kG9jMBKhTuhwwxeUi7Iz+/fv7sgpZTbBc1v6xrLcUyS",
+	"34nR6wymwILeM1Kxwi5GZ6ofn33/9DBKu1PcsLei3NcVssN9OBD+iyFi+qT33kHkY+kxmh06AkZeN9o3",
+	"lPcu1DBhJybq/V2SJhCQ1YlJILpwltFVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8RQV5PgO+",
+	"yug1JRXuvNQBwxQQGJsu8C/KZaQZVfk6so2oqgGYhxMVa+vTwJrG5LNJ540C1F0Nmx0ryzjJ+KTD5D1d",
+	"xR36Jl+7GrpdrihfuBWeIW7ykcIT5i3ue0NKhdie6sOhl6mQiD8WCl7AdPhoDRwaHLQuIgxLrhPVoI2U",
+	"t/PNpJTLxHRwNBSbjTUCuQH8AL4L8a2PD/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG55SR",
+	"E7gFkhVCrsKcoSmmBJb97NgSsutSqJGv3YvhATeY46dr3nz67bffnj982n+tHH8Ra5IS7+Ui5g6aCTNG",
+	"xX5HY6XdSy3Jbs1L5ut3Ad0g1CogH65eJdh4fAAjvMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OH",
+	"oU2MpmHhN1WJToH5789HVDi3t7IwOzZ+wete27yK918mXGjDaNH83bC4Uomr+zvIbbiGfXTMLh51PcGn",
+	"4/vvjrNd5M6oqMjjLipnp0zDVsrNhg955cc57acwXERBvFe1JsaMEkQnzXpqWhxCKexN6qBnhydRtbWz",
+	"gici12Sr2JZaizi4rwTgD88oq4+Ab2youk0odawsQfQaiFfs/aglw9jHRse7AigKk3SLeCepOO2tHOhN",
+	"NFcz0Nu0bTR3TYDji9/G7Ldk4uA4SApCjJ0010yCYQTDp3YFYh3dKHIhzaW+nah1a1ThJFxgXbVtUome",
+	"bpUdV5ENu5Ac0+toQfCtK5c3qtLaPcDFKPgosaV4V8uWYNFiw4VPeYjJzVUVs4ocgDhqbNKS0ygW8zJI",
+	"DilLh5JUVcmekRtU9ycnVx9evbghJaMFhOwh+rpgOd242D3stYzcoCSenPzp6vLN859v6me5oxSxr8Ej",
+	"CfTQls8rFVd2fSr7C5Q5HIiMLnnpio72Xoarkv2IT4Z1XwaLtPRTX/QERgeAbmiljen1NT7Zo6FQseox",
+	"jX1wj7rY+3zDRWXYmICOO+Bdv9PxWFR8rcazBk6fAnpHd2KzZFOJtLm9ElZl6Uv46HonOYPvAtAsTT2P",
+	"U/J2SUCP6cz5BJ2jnJq1hlxSJuxNzyFl4NZ5Ye93+GfcT2zFhcYMvJv/AzbpHdNAKrGryxyZfI1Xh46+",
+	"wG9GCP/ohsGWRYyWO1BrJGaKHvn87OGgp66/7hDORoorOgwqQCgip5p9uc7AMsRcIXDth2lxxypZ8jK8",
+	"Sd7s2OLBH/944wtGeQSrJ1rPiJaNdEBVDWBPv0WU/ZcZjr7l23mh6DIW8XnViA0+4u4yAOqzVybU8wDf",
+	"AKM64Vig8TRaKJrujwIEfW2YWjnuEHcoMCdp1pbEOT7WzVSV9wLAgFP2C4YaqvKIkkTNId+xyFVlL6Al",
+	"07rJ1/jf3g6IocJ9qTl0vAE4gGmykhfkJ25+rhbw95+4eUUXnpbKOVo78vQoGuFoLI2IDKck9cLhuRtq",
+	"SkNXepTLtWNrtAIJg1v+yxsigb0xrWttYyQyl34KQ6+883zgid+OFg0unK7dDKMjNw63iYfthhZsOOM6",
+	"Fsn5DMPq8Fpt6MoXRUBpg8IMFS8NoRrjFuR3/OVTRn7Hm7P9L3RD2P/Sa6nMJ9gHvxu6+hQb1VBF5cS1",
+	"h68Een1lxyYgvdOM5MXIshBZ0Cfj5vl+jM6EI8+EzvXapWekL9oBK3NBHp0daNnGrfr48TTG61GWbers",
+	"GA7yddBr9jhBbyRUY8Hym5B7jStFHRw/wVLbGx90F9Ixx2lqn74HCJ39DeXf9szuyQwZUUZetoPwov1e",
+	"cvLqLVuXmwf39Cyz/1FS9x+M2v9lgimexyOW7Uv5h0ZCD8UM6iUyBZu5ILAT3DaqGRpctsQN1bxgN5nP",
+	"QdbOUQWnmK8gONbh5qKbtwzLgoPnq0bhe0/1hbtCOM/YTbo1eANcWmTJlW5V54VuwzxBK8lp+iXqlkXL",
+	"cgocBNy7MXLc0eJ4gPousf/Yk7j03FNK/vTkhCXlpUM59FIHu8cmQLgnOid6vLVyuUzzAQcZuC5DDQVr",
+	"TQt3LcBCVAu2lC7/z8U/xlUclAV7a78fZWAexRkK8P5RyGyP0+/QLccitljSl8NtnQrYaVilX5Cbfztx",
+	"+ZQnL4ubGlRHq4KbC8+fQ/iyeXux7yu0rZgGREGsI7BdCRNu0sEPTvM1KyDjRxu6d8Gqzt4Pdry9Cahw",
+	"xx+4u31KTJzwfZgr7Rhg/1S6tDhLWjYziuYsuY5vt0y8ZyXbMPC+2GfriVwwa0NYfd5dNGtdCmte+jiJ",
+	"BtBTnEziSxdRwNKInvftYEcE7AhpLri6j320cFeVeC43W6p4tMJVk4WZ8hMUHPSI3SK+mxlW4UYXmT1e",
+	"MgLt2B0B/zGlhDicnMmszpWUxdhG7HnQpDRNeKOW2YPCbS5XUlXCjhlObcAMTR5gStBDOTv8OpTqq8vT",
+	"iQJL1zqoB3TEuwRhCJN7NVZaMQXrQN7q7MuE4N2P62fEZkp6dq6vf/5ZToatxaGVb+gGmJWciehnPiBK",
+	"mIiVjKe2nJ+nyT6mZwYkAYpuZv7M9jGlUBPZRQFtWq9Pbtl+xQQ5KZeNc6DFehdlu/I5QDXe1DbFivMn",
+	"Tx5+P3ihgLezVu+iI8sVNeg3mrDmR7C6HBdHGpkTIPCCl6oI1VeXakM/hn8MiQWbWeooG+DEgtwCu7WB",
+	"qRBQC3TDTsk1eNPxlzrFFXSi8Cmg0p4X3KAL/VmjklyyMjf2luXKWwJMREPQxUO7CJJyYVVM+B2ZgwO8",
+	"svfo/+H332tq6jeXr1+QT59usEwqqsmcCtu9BSM4i24DhTPyJDojxxT0TZwcvzYOdpgmpGWEDGq0UmCa",
+	"Llq3/yYalQg8PD4biDSc9R8vKVGaVDkvO8QehkKDXMVYsRaqx3hW9wtXqlgunVw0hT4R30QVIyVbgiQE",
+	"usMvTzwe2XbR9BYVxjrgL/2WnRBQBCIOtaqQNt0dt/D7V5osK5FDRVO4RiiW21M5QgPQhh9NYaeSG8qP",
+	"o4KbWvU7HdCOxXZwxw4qo4hnyc+d3ImsrhDgJ9JdcCIi8Hml+aqpFetdSnn8cpos6BPl8IhN3zFV/7rU",
+	"r3dMGFY4fXrRhAjtnkJPYnQawwoZ086XXmspad8ca6IcqoDEru4pbVVWm4R/oZuPrPfC0I9AGyXslRKc",
+	"vmsld2LWCHudUTnziF7wUeVVU/uc6nXizh0n4vhRyQ15WFNJ8CVxhdriGPY0CXvcWuqrsIazN6r6Z7vP",
+	"/0LvKL4cuCODqkRBsRk7m5QLpjLPd5thkN6a0oqv1kbH6nvI/Dbhl8bPbuge3KU1J0ncVX6UkvqX67dv",
+	"yDWc9l7fu3asneF6usdDvQ6NPCO2KXArdMHqxyiwdo9e0z1Zy7Jo7CGdkUVlnD8jCpEPy5Jajap755N9",
+	"tLvVu5c8XEIYJUt7xRfMLlqJYYlEQPvzNVoTd9BBLj920C62fgbhwcYoZLQVuQ5UXB1U6FxeBHnx/PWl",
+	"k12pyPv9lrl/bWRRleyUvDTaO/ibU4lrR1Pown7NSma+y5mXkqy2erLAeZehKVjKFcYDFTOVEpr87t76",
+	"dBE7BzOrEHBxWJGRSoD9fRC2SyUVRvK/E0E36TgW64DbBXl4Zk27dsTepY6fHRVdG1tRNtBL95LHgO29",
+	"Z9oEjHkTkR4evO/zxFxeeFeE8c+OrTIIFdXrakWiZIaljB5/HAXt28ejB8q9qclRN9nQgm5tsePkMEie",
+	"uRdZ6qyzd753rGklt9tYSPYVkJ96wLp0gf8d69xKxtQblKs+p/+TszPg25xIqTbyIDs8cRrTaHhtgyKX",
+	"R5wZqUPBL/hgQdUusFwCiN6tWNOlptGoDCRSXCB0PIKSFd//yT/9KavfTATcjyPPTnMCQNx6WmN31An7",
+	"8MB+gUcbz8B47G8zDVmQJBt0N70aPwVzP8HK7NRyuSlBydw4dwoG5G9ouV3TBTM3vhgaeE3J117v4gOi",
+	"2jDF85tvsBDwjQOL3USguK69VhZA0MQsm62ZvSYsqGZPH1eqjNv6TiGGes45V/y/ouxwqTTiV8z+oIk2",
+	"tv/u0rzRrLxjmnx989e/3vhQLViENcZgw6jgYkXoju6/ycjNXy5P/s+zk+9/u4E23MyCWy4jN78/PP90",
+	"QxTbMmp0DRR07XLzjNy8evn8xDbx2++PP538xTYE7xw4v58O55AkZOU+YgZOB3xG2AAaeOP2aOOtvnz3",
+	"cv7+7Z9fvJkFSzX7HzAjbmbnv/1+lj09//SH2EbFdqdDTY9XXnUC3+Eh3bdAMczXdC2TXuVjaBEatNKY",
+	"tU+yHrhm0sv+ix/nBFV16QKgwBjq/NeCUPLnX1yVJPsLNHxKXtB8DS5PuNJA4UmRs6wGAmEiQeYqHLEt",
+	"bmS5E75AVS63+zrDVXfwASsp2AUREr3KrNQO/ucvDZHw7xFOYE8sFindQM3aRyh9gagF8zDmOvwO/9ha",
+	"MbVqaMsEq4uM29U4KIJj1eWUrDTooK89Hl/rurxgbzmAQ69qsgZi2rHaUwYj5PNI/jhP+ti8x3EENMHx",
+	"4usvWSexLo7rBtUdwsjCid0eT68OBwg/DEvIZcDAgZsL/Rus4Fb6crnlzHk2HAqwvonO7oW5D7KEtjIa",
+	"Tm1VqYXJ+crtfeMBQO6vxH27CcHlshLGYRROyVvBHLoXe+LKtDYfJ9QQiowdU/p+N8mjc7CW7KNRFFY/",
+	"6n7QBoKM+pC8cclFAVUoqPAx9yDv6Ic310TTffsaNeVOjy1O2chxWfcNxeR4oP4t+EFbojSJQ1KYw0yF",
+	"86fnDx8/7tHYo9Smb7vHK98gdLaV/jzDHsUYJJvZlZ/zIuYTtk+1eRIfDyU4N+31b9gNF36dIjFURTee",
+	"tyNSPaXK165+XEt6IRVGCoj62lP6p3cfNDFyBUT0TdhrURWrpqKiJ+Gth/j44fePH509nkjTCB4dbpL1",
+	"CtEh747nrzSxD3toM3optkrmTOtnVituKSQjab4StMQxCWuElKU9qIlU9nLECv8OS6DWJ+EfpDJHbwz2",
+	"cSv1ABXf2E58Ji+nUxFpes4uWprRYi7B6I7iV6U0EDwheq8N23jM+Il95YLcybLaMIcy32yX2gcD4wuC",
+	"gNFBZLen9jy6IL9i2tcAjKAk1nQLlchruKsTI8JEoS8ILXd0r0M/tK9igHXj/a2fIjSuRuljFpyRsjar",
+	"bXvoOYBUmbMWWh6+Mstm0GwCMCu38xXAUoed6eE4wgQWJgoHiAFVATuquV/bft/ysmRFn+99ROF56Cu2",
+	"HsNv3epWB7FfACvEjASnjLzZgQ09syYV3TRAnOuXP718896Vm+xhNwFJTBXf1GH1TTReqMECRCA0Tcaz",
+	"U1rHHvdJJmTN/8GOZ2U6ODvH7PJ48c5f13LTWhfMGNHphbHt1MsSLAOaj75KRC5Lq7LJSslqG8c6o944",
+	"Vt9O0qmpZRjQfAG4C+MZ3PRwR+o1VawY2yeA26cxXAD7DVBlcF0osFAQlvVNVeFJHAbjxGQs5Ze7Kt1j",
+	"sAwb/JGX7J1brSP22UHipywrE+fnnHyt77kx/sxoiR0Yy2dYV4XShuRr5qsZQRVU2HrWSAVmLo9pcOFe",
+	"ezZpGaZvJekQIb8oUrsZ3lpDlxFuGYIroSrDRir2rE4IA5X4DM++mwxzyJrT0sem2Ucrr/UZF6Exriep",
+	"b3u4qYxaYyO8De+s9EVNHBiFnlgEKZqFDkkKmO7tFQQiLQVBI7CAugDDqYqu1JCbGD/ioLM9IvfS+4M6",
+	"Egfk3CncXkwYNLlzNIs1pTdX3gRo33P/yextB5UIagGKXS/QSeFqguGjuLOmOR4OpS5Omx8rsSONzGVE",
+	"YEy+zUhVbO1pqXOzHcEY5SoZ+CbHWfHw/pT0yQ7NZiwjKkX/EzUmgBWuLgEeKgpnVQwZApHwtTPYdoDj",
+	"dR4Cq/nARz1lbbsFSJAsDfdLs/fsLmm6FMxqz168n+AROoa/HN2I76xcvXKIwC7ydEKVF/ZxRI0XSBeD",
+	"R3v6887bC5HbdDGR2T69OXvoRDpqG0hKMDKAvKGdZEioSlana4/jhs38hvbD6puPyWG6qRTudSghyIdZ",
+	"y+0DuuUR/uvhkEw8dGxtptPXQJSMGNcLe16WVK89IRWYGs4Z94CckDlpk8IvGTUP/jiGQmUsO3lje39O",
+	"+CISfYKUD2LoCi6mIQDLhQHqzIRDuvj4kD43JBLEQqbEPu6dOF43Aa9R6m8Ebbxvsm8YY8DF/xli+c8Q",
+	"y3+GWP4zxPK/WYjFn9696Z/2oav/j72/X24jx/KE4VtB8JkIz8yb+rJdX3I8EauWVVWeKrvcllzefdu1",
+	"JsgESYySADuBFM3xOmKvZi9sr+QJnHOAzCSRZPIjJbu7+o8uWSITSODg4Hz+fmL0Z07mz5zMnzmZP3My",
+	"f+Zk/szJ/JmT+XpzMpvZZu45T/N7WcffOgDdXML4n3rQlKcAZIaSnKSm3BFaiYK956H6FDMp1Bw69Oo0",
+	"Jc97rYvatrW6u1JGygn4OUW896Qeuox7wSa+OztB5Rd5LlScER+EnkBcEeQMwIDhbpW2iVvHr3ZDUmyQ",
+	"67kROXWzrcE624WfepTraVyxeICdALTGbZxlrCWk3i4dOjG4rhr4Vu2htRWgVwvrW27cGgnZiVJ7GKV7",
+	"/20E7nxhJ0JZOYQKaz6bkVXgSW/B4ipJjwAblmPOAHNoDE0qNuJD9wSQrJF7YUpH4p8/4J8/+MVabgU5",
+	"iwY+q+SOtQ8Tjda6OKe/qffhLIFnVKaxZmMOk1Iw7UDh1qQMrJVqbDwHY302Tbx2lea/KI0fQgUGrGe8",
+	"OQHB1HCZ1vVGFZC4MYDPplxmCGQrVIu8q76Nv60cqxfqpbATnZo4acytiNsHqAj9J9hc57cMtJkMyYLN",
+	"fKPRlbyTKfXtt9tzeIfX9L2NW1/h8C3Hal6b8Nz2yeA1iZeqrh9rYRLEcpAmkEy0CtPVe+HqU/5NeRGO",
+	"5LvSqVQNWUewkCnnOBXOkibiOPhOVD6HGZcNNwv8yQOdGsbZTORGq0cGx2l6nmxE2DGmEPnaAGfT1VpY",
+	"q1UIr0Zs71TmBMbTfEOGgK6XGc9Qcltn9K6YUUM92440PelZwbdQdj+5lbwRfNrOfg6LGBa68vJhvn5X",
+	"/WSiYgZAmflFmm6btssXHwgfaAljnRMG5hw4zZyjgSYAenPU60/W7gEibFkxlurDtjm07T7/uXnlEEd3",
+	"64aoVA+LadQufWEN+x8XL39l/iOIktUnf8ZZJdmiT31wdiKmUZH10e9IYJirBUZ9eWj1ASxdpP2JA+jA",
+	"Sa8B/3g4pKTnzPrMRGNNDVTGSyx/xGUaOIy36BGDzW/QgvRHTzSE8Sy9jBW3Q0lNhGN2JfxZStcaDtxQ",
+	"Z4I84+CjN8Ei7xCvrGDLbICM4b6FkNh8rHZG7dZLVcXIWjKv0Uqiv+OgQ133tdqPs0vJjWG3Ymb3qLjx",
+	"Hf1wEuqZo9LNreSt/eqXxTllWQ6czlJ8k+pxCprhjw1K5yBGdlWJ7WFpU5xhGZBKcFXM2sBZX9JHgY40",
+	"FQ0VgNsCzouP0n5Yel4Vj05tD3P1OkAYAR9nLq0VKqlATLFCudOa3TXgyBHtaTPKa13B9jC85GWll/T4",
+	"zNktPIN73k2sETatLUN2Mzqa+5vlKbd8jVWGM2NzrqxBrosl2Gd2TbrG2aB/w3PxR2vY5Zc4g2IaLy4T",
+	"6ZaG2U7oZtcEuKrE6lvEAMtsw+VLiOpmhmWABuCFlsCp3VpCgBCgCUHqS1T2efA9+Ng9I9RcWLFUQbHp",
+	"yL3m8VpjuJqjtMuvIXZfnWvCRgDEFzcaSjD/TXMh5KEScjKWCkJE923OfztAfjeBEorfCioIWRv+FMZe",
+	"F9MpJ63p+W6b4/06p3OS+CvP+MBw9MYvVKqVoLddcT/xdIF+PSpmwD8BclJDW1q7NIUpePZhD6AhRDdH",
+	"Ct8gMokHUMQV8eezAsyPeqnpDrkAWo1tK2ZAITZVcJVY/e1P+++ADcoGWDmBWakR1cUNMyCtCYj9SyjJ",
+	"j083ofCG6TYtwuVEIEBZm7jlu8nCHX9wESDBgOEpsOzjvNlNSFsC68/ny2o911ZsZ56tu0+aom7bSOI6",
+	"yNhIMkLfbkK/qhgg8WuOWAJJCMRohAUjI+9CQYpyznNI9CMkaai+RVrBY/YjbsxUcO+TGD0VmPOh3H8m",
+	"RjU+IqcEEFgG1UFJVBK78oNSX82UsxmloHG+j/DeOWbwcpkUpkpZQ5/AtPWcV5ia+ETwCEwzzSmWAsMO",
+	"mwFPswWU4LjH2Vy6Z425U4ZUbgSriM+JhwR84qOddvPGVH0+fcNVOtAf++BpOQUaKohC6YJhtshVwvpQ",
+	"d4E8UnMuLRRGSYv1GFBHUrZn+O2aFRlYZTiKZyGpkKqjznR7GadT1zsmWjzGP2ZQrG6U8jcN9DrBloPQ",
+	"bynXIPVWI7xnuG7KOk8obyX3za9CO0G9DldzWD2hUhR2t47ERl8oRchKgay+/vwkdkjMrST4O0IFbpzG",
+	"221BfH/D0kAfeU4gI5QQ7zHEz2MVgqlYSdqctqhNh+e1YXq/FQu6OvfKE8XDXDrnY3GZEen8cphr5IGf",
+	"tml0yPWddKaPyFuXs1a/k4RxY4J+g7nt+kTXELADn11DIQsxV0pLlm61agXZnuPRb+CyPBjd+5qqBCP/",
+	"S7R08+I5/0hfUcOixuMNqxJQCf9tFYtw+xazJrgduksyYrXwMd2k8BlPZovEuoLnNZjjykKs70jahDzF",
+	"t/ZBmnyDEAdMZQr6FFnlnmEWSRrGFYNgFsukaShHgMd/yAU3DYHmrSs63AViY/V2sNzk/ZWkt7EljsaN",
+	"/HMrO1orC/Er65esQQpf0ruEawNZX5yF57tUotr+hku1LUDdLwAkV3ZPGUCErLFwWJ0BbGAUKA4Nxeps",
+	"lf7gFjxFnsYZhI0+VH/5xyqo4Mcj9+2jO55DQ4J7zCt9XT7lNTyl8qs/yjBTFcBwM7dSFPfwyUbrA3xA",
+	"etforgk+3T5DMs65sttk0LiycW8EEqDbBYkar65aAcfqGbmCKhEcks0nGmpO4dRQfYi/nNm0MNbze9eK",
+	"RuLn/E7kqRw2BfN9ktf5EYYv2F8vHkF4wX2FaVUTYXJiPGYgaMsKKUolP2oFn1LKFzaDadW+OtAve9jI",
+	"Jsk4RBg7njk9WO+pe3z3jY1dCnyblOhqNqdzUQ+VVM7A8gWQ6FUYxgfuL04av+wjscdLfG4QtoP3MVpS",
+	"wZsPUYsORnhY/JxMZxlV5DUxOX1oVK2bLoSNzE07MctFnBOpc2kXDZ3YOyCN++800Ma2oRvb3M7oHOTY",
+	"3se1cz17WeGohMfUprwRrtzv+mEUOUnQ7rlI/4hdFPaKkLbRm9vq+c5JE6sSHDpBfDf8mm6bDnjvWnEI",
+	"rhHdyO4a+2PJI17fwErguSG+ZYWB2nolcigjS9jj06ffs8HCCmjpncZL99YZhIW0LZpy8WNJaR01E0wh",
+	"FccsCixBFOpmHVkGZQAgkZWws9PT6ou1PIXlIscMA8p8bZkkyws19DfUytxzgbwhU52LpTfQOfSiiZzR",
+	"qpkWVqifY1IuWXUKTet+Xb7aOgmC3QwNHT5M+gx/U2Uv4lnmQX2cTkLhC+2260LpkTQ9z29jq/djZbW8",
+	"W+qe4/nnE8xCANmoe0ZjawO5l20ly05yIaKytbmmal2NNaaNMc/u0946rzQu5YJTMSEmqzRLdbxus01/",
+	"IzRX3tYzp82JJ4osx6vARBRL4CLL/JIFlIBaQmnaIoaCz66EvcsYt3/LICFR4da34kAdNbv0rXTZdbLW",
+	"lhMj+TGut4d6tjko5lbtGj4Z56L3sWkYxj+0FuRt3IwDNq9cgAuDg1LbRKuOEr+TUn1Io62Dv3KnUzxr",
+	"Araz3OlbamcheqeS4Ozbb043IR80VXiL0Djsdj82+xbZkl27Y7aWhW4aapKG5si6xET8wranq/GcWK8d",
+	"lqqeJnquoAvxuF2zF50HfFzjexzEUYAh9vASyt1czRO7C6YfXHhy6Sva213n0PQ15Ytq6tN9z+noIovz",
+	"G73FbOTzGq3xcgOqmRVNRhJLueUDbgS0KiB5PCQ7+MJUqgmAvwSruu2ElwSjx+wVRSeooZSiE9LSEQdA",
+	"m6lULBVDmTbhX2zyw0e6UNvpb2LqiRadudfG+zcQzXFj2VjzrAzLIH0qdHFkaUvKub0PzWzCzTpdBqxT",
+	"JhT3Qb3eI+iuAhZzwAgoy/ngFbAluNIHHDVrmimnk96syMfRZNlFfW/TwKo+1k0bXWaVoo1wTohIWuNF",
+	"63r+YbudrW9qXdhb7qobNNqWcgOSU5rgzaOsvkjT82oP8ht4vHslYqkYfD3iWqNDU+v8EqE7iGXlGJZC",
+	"EVOEKzrpENp5VdHtrqnfOpfvYqoLCo4vGUSzohnG5CLLNPh7bAhkTk7/GApBm5YW/7g+QItvIArIh8HC",
+	"ii2/aXM+GskhfDXyOteC4KhyMRTyTqRssKiw5tq5ZhNd5Ohqtnw97ElYmexKczT1LkCd4VRwU+QiZQJS",
+	"AEZ+xHFbDbkcX64sb3zp6lsQn/Hy0jXK0V94xlWMwIqXArZWsKvCCIUexjZALEMWZJa7vWm5F5SzXa7d",
+	"Q2a0kc4RTsbXaKIGNsV0KlJWzNhgQVcNt77u/gruGIDbG+h08cgkAfTGd3FWSMet4NM9+mMwDezXsXEH",
+	"LnWei0ANvIXrU95GyxHWbWxuekrj9F7n60n+417ZrPjgTkD8mFc4e+F/0TBsKQWIezBc1CFOr96+WfaJ",
+	"4l1/h5sIHcaxHBzumf6YjhGnaM/nLesSv3KNu9sUVsXMTPv4VXWPNh/9RhSPtbYAjrTlvVvVcbGmZN1q",
+	"2KV1LetKkx4khDZc1m/0/IAKFtSFacKRm/sGxmHQK1A5NWjPPZ3W3LFIWjJkhdq6DBs9pK2KmXHUFi+y",
+	"3ELGvfkDNyve2b2wpFLHy2JVU/8dXhhNBZ2NHsm62jTKSke6XywST7RbIWrD28rn9N+JJmVjZjcVWdfF",
+	"oSY9zTa5IuQj975hIUPBNr5teXfWJld7u/iRiyFa8KGVdw3YkesgZncrTzWzjC+aM/teMNcffJH/4j7n",
+	"o8BGjtUHqQ4TCM51tjHA90YTicAKcsNOjcK1VaEZBCmi7fGDbYwYh9WJNDWgAwBNDdDHPc759JxBDM4k",
+	"TOlKsbrSzJTx4bLynuRxFZq6ErsyIj+Ia2jiLfMHKtVyj98+81+ellDOjH1haw/PUj3UEeD4VPByalj0",
+	"T1scnOVg8t4HqRoUX4ZgwNUkJhgl5hDRDO1LnkN5JRK/HE5/3IYFu/3xWzbXdUMlsHvLg1dJ+aD+Zvlt",
+	"USUFD4tN/XcsQtuPwoIXdtJQvl42H8SJZmQAI50VWRag7wLAD/ZjcVuYhMkR42px3NyU8MEI29T5CuNA",
+	"t4QJ0caqbdZg6cRRRGInzrnDCJ0R2jP9ZRwEGdo2MmmwzK9S9de6GoL2CymL4g3lQ725XIge8xt9GiRo",
+	"yvNbE220dp68+Gj3iEfWSD8QtT/eDnGnZQmssEJBVvYyhpB2+y5jevSGQHLoJ4PHBwqvljknv/w1ifS9",
+	"dnRMkl7DvUqbslMudocDACkKYexKhvPbulZ1/wxdKL3/+bfTox/40eiPT98+/fwvsXXuUgSfASYM3RTQ",
+	"+Y9fZ3368jJ64ePTyN21jGEX27Q1G9TAF8at5cNJg/C+80DcTpkJOAhu/f13EAvII1X4Xpz2sr0TVOwm",
+	"cEGJByHMcSHsMSMo2bJtli7tlC9anBFCplmDt0pr/IuI4FjNikEmhx+iocmry+fXF0wr9vro8TffQvTx",
+	"9dXLFvRg5TPXTKeh3Wz7Q7ekDAFZtwnpbTtb1t/k0a61RTPS4kIXoS5dK7E0m1oGblQYnq1v++eAGyna",
+	"ZempFaumKt1c12zEb6VyWe2FhVAXKQKwHoBkgcqzZkLPMsHMBJDgbpWel1nqmgMC36lWN3m9FPNEGsGb",
+	"oZFzs/OAH4u+sISetkjmRU/FQKcL6HOQSP5SkalHhr1986t5VknnjrkVjJtbA2eVnLCETTwAG8f7rf4C",
+	"8bb1nyHIJRZYZijVOXRaiJRJlbDBgnE2BgMuk+o28c0XuR5oNy9wA6GG0gf6B0KqsZsaXkIrTiA8DBzW",
+	"gbYQLipUA8YQuOlCqGbdK3NM13sjc85N4hSvE4N4Iq6Nex/JI1fgGfBN4J19xYBUtx5pABaktA41IssX",
+	"Km5q3aFErIHSe8bO2KBoelLFzFroYh1K+JBnmchbVLZSBCHMrLoPMaF+JwYTrW+3CxHthLRN32loc9gU",
+	"FBV3Ypv2p1fayqG4uhPxJqhJNDEXajMywVOThDMBYsPtxEOzEx4Hgjwd93b0xGnlvTO+rh2+MXpqKy01",
+	"rfrkSTzg/cOiVgJOlV3aGHWqvkAlrvyfFC3K+PAW23mtyKc44DLSaPkm9LBDxJC8SHcXRqIR9osk1ZRU",
+	"XghWqEwYw8byTqhWtVWR3BKoNGmq/WkrBNHJoU9XyRf2+HQDK9UOB6Mi/2temD7V5mXx3EaucehQDF0E",
+	"7KIa60JPQeciRVx3jbjAzj6b8lSsOjltAl/V4xszVtFuw76BISAZ4OToHv9U2hifE/aJlsD9WNl++Ocd",
+	"/YCBG/fTYOH+v8gz9x93A7r/oifuflI6Fe6//6kH8Gng+/oMZtsnp+E/t/HqGgCy16xr9KnrEvirqxq/",
+	"D0nA1xzmzeHC5b6KzAhkXYJCFyzLA5x2fB1u0GWLH+UNvJJxCb0hNiU30q1YlFEDJ4IJois2FeQmvXl5",
+	"1bdSn8tRzBC79A/6IwZmZsSwyKVdXLvH4RqakrFDutcYan0rQ7vTeY+wiz/4z5VqYyad21ktQYZZwnIJ",
+	"nkOBNH12Yu2s9/kztMONdENDMm6Sk7m3LzxbZSCoBEb6VEPJI7OTXBfjCSqXi9cvjtkr4HvkuQASR4R3",
+	"SZhM8Xdv3754fvdd8l5hFZn71ZsfL9mTJ09+cJ7v25vLY3aV5zov//bD02++Y+Tym8AQgUyq/aFORR/9",
+	"JLBekbNOZBCYQKE8fq/eK4hyOoGFMkqs9ZWK9T8e8eFQGNMHp8RZLEPk9HsGOmsempKhUFMo4voBUXa+",
+	"zPF71UdPvH9OBUIl+q+TQSbVMesbkY36524MLH02Ve/DdzeLqRHZnTBAEQ6cRQmb8HwK192ID61xo0H9",
+	"af/cw9CzvlfpUG99zt4Inron/FhkGYLph57spPp7rmq3H+uXWpIe9V7FnlVz2Dzgsc6bHwaap38eHkK8",
+	"kNCy815VP4nILbhOiBIE/o7bMOiqgkg6OHFGiJVQNTxfQsE2co7idiyNkYs7wbPKdFq+E8kYbB/JIBw2",
+	"KhVzdyyAiR+/VxeqImnIWPLxyFgxOypm/UoHFiJtnXt6YDjUCSEuQ2F8kBFs6MMydKHYVKoCWi3HOmHS",
+	"vlfBRYbUpR5Rp9m/Pj19wvpu5A/F7AMGIPsJUs/Cr9/O+v8Gx+Md4VdjNZs7BhBJFoLQdAx7evr0mF3Q",
+	"O8NLwZU01DPBqNQ/nJ45cWVx9tPVjTcB+h+PYIH65YBDrnwnGlVkArFZymBF0ZlAnADF+lc3fNx3U3j9",
+	"Fp75/OrXq5srWt8XoyOgme6vkMU8PXv8XvXpevowFVxBHL6PV5LxIQmo9ndXxIgbK/Ly9MOzX2klcIBz",
+	"9u/9kpwQ9Tk5n7lgPAOQOpQBLBQHTAcgG+z/96NXqMGPfpdifnRhztmri5dXfbfOxkNGckt7L5y8r3RP",
+	"uGWSAUCIF6m0x+8VQIIOhcJKepkKZeVIitxZETM+nIijx8en5UVS+V21EbX314s6YANkfTzzl0FaU4pG",
+	"EeL8OOdTvLkRvLXn3vC3GVwFZUt877x3ekyj6ZlQfCZ7570nx2cwKbfLcP+d8Jk8uTs7QY185LH03Z/G",
+	"sWv+Apsm2eNTYG8MZ+5F2jvvOQ/pAh70xj8HsHRnWhm8bh+fni4x7fLZLJNDeMbJf1KuBa/7TcZAbSRw",
+	"zuCKXTLEf8FKqAD1FXtimOLJa4pyf67tERwcvwnm1ueeVRoAFhMspBdzYSwqAoSIAswjXiDdnL/3nPXg",
+	"5BRGadiAk08y/YzLn4kmK5xUxxgQqp28yqEggE53184DT5hYIIrJwOmYeUBKXZRvc8wAlaXaYoPIkiEu",
+	"54ts61t+mWkjajsB0uWhxnvnf4svefmRkxfuSZ//WJGUp6sv/VwrcYD9hEkDORbG9mA3cWu23bVM5OtO",
+	"C/yZjI1q3BXIuWrGAJhemKjSYLyjZQR6GhQdtWS7n+neIWPEH8lvGo8kTnJlX5YCemqYFamg8UGKAAPV",
+	"R5bc/G7FDFfrySlLPVW4+/LfCwEt66Ts4IvQVeoPctgxij2shAr/6FJTuAXoVEPQRoesDcZEMVUi3NZB",
+	"cAVR2FfUA25PXdSc8RqRNFALJ3x4q/Q8EyllFqMRwx9LWXIHeORML3y8M5PnS1UNzyrM0+7wAyMn2HQp",
+	"pPFK6l6An+WFEQAZ5M0S9CXrsndRThPW52Ca4cCS0ZlUXHvIvYpIZFrfGs8MqxinhdldGIzMhPK8jvG7",
+	"4pV2pgkukClbJ92JhnAHpGZX9+9KpbA+1zTCP9v2XZETTisMPsNWO5b0CPwmFirBZ8oSaEsCrDPGa0Ps",
+	"0BQD9CKhW1b7q4SmEdQ0In8BarOhTLvVgH5MnjFcNile5lIF/c0uak9yA1oJigL0FXgtmNl3tm3K9GhV",
+	"TEg89j7icBf/RSMh+gbxCO0lZXcNYqfx4UQqWFbMFk410ZlQYXbv8emT06PTs6PTxzdn35yfnp6fnv7/",
+	"sZO+tcDRC78uSPTKSJQvGvw65f0XIWa01XVdEcRtwIe35POCR7e94nLOU6O5hMB86H8l1KNHhQSIbAe/",
+	"sXIKxluhwHmEnATcSsRblNTscJ+66Bud2z4axmBEzaURx+wCjCj0urPsmbev3L9LKzmV6XtViRUFABc3",
+	"PtjKVtdw+JK6T+c+X0Xtg4eSbYCeZMRog5XaYLNdgN/6CC9qiDT1zcJYMT3vIwE5s9zcNllpCI9YFf0N",
+	"Zbyfk4YMP+gLrdhAjImmsWE8DKHuMeBrogPw9ktlB5qGDUTdWw0bexLRwrRWFm4LPUFM0zONxKu1fGQ7",
+	"GP3403xDxvZPW72ioBXzGeMQ+kJ2AUgb5LpQadNiu1MWN/x7R8ic7Ft83D+OeKw+w01n47VxiZnSVp/9",
+	"VU6l7dgScXvdcRBCA9y2k/yam+r0RBu1eyI++h7CqPa9vP4dS0+UYP9x/dsrH2njkH2oa9WEGZsL9A4u",
+	"RZYFNj4zg4DjRAhPo2n5raA7w8likXE2FninOMcl17MJUDONco0J4SUjFCbdoA1jEkgCH5fBobmryCD+",
+	"y2101iCGf6rbP9Xt4dXtdoro45FKV5VRhABDfLQnTqTXfm5FOSFIHthyE8E96fUlzuXouTTNtGoXmP/z",
+	"5dXuKce11VgZfH81CM6TGxXqR0dLRmh7ZXgncjlaNIdP3vHsFksA5hOdCWeVQt5QpczNlucCLkMIf8Dp",
+	"UDoVhuWCcKUJO9H5ZudYIuEhDuYl/SLjSsxBkQwLd85GUBYZEiQh5ROgXnxeGNjOpWEAlYKuXt/t3odM",
+	"qts+/iWHMgYPqwQFnqvq9XdYBq9eu70eYSz6fkwS3/nVgbc6wJX5Otd3FMpUmgll8wU8nzJTCXqHbvkx",
+	"cpJuECWM/7pfwSVXVnV40XL+UTHbnD05Oz1NGM+MrkZbH3meZHzKIyIwY31PsQD7WqdTVICFlWOhD+OW",
+	"5WJcZDxHwJh4OPgvNMkOtxuH6NQc8lchFOnSuodmKn9cKIDdkJcZcsszPY4H+ZMGvfDC0rXrQylUC/yM",
+	"6nWNhVoXAwXTkmLox+xNNT/aV/oDTvmD5flY2P6O2wkkuLjYq9v5uKloNy3E8QF24KUz7DDt9dFvAVN6",
+	"3naFK+eGPocUHvHQAB9O/AkOKleW0S1Ui4F43P1pqJWh7rkSPw7B5cRHuQwPyVNioVw9MBWqYSk6PTcr",
+	"JMldnZ4bbC5yg7Gw+Oe4qlQhAAuyz16efHLWwefmK/bCrZNAQrsKZbzEchWbc2XI0IWAi78Mgb0Oznr/",
+	"9W/XN+wkfBdKFTxvKYZGcaOpRgBCmeJO5O8VXQHnbDjRkAxUEPmpGzRKzKHyj117+u+BMDKFOmxIxld5",
+	"2mGoMJI7xJkYWcYp3MPzaKjnIk1rTNbbx08RaX2fCCoZs26TxrkwR5ayuPB2H0pG+F6mhzxrHyylF7tI",
+	"0/uOkz4niUBvwKw1Nnzt4AGSgGmKcXanpegqWjlku5wokVNMVhxhWyhB5Dfle15YAzWY0rCxO0pOnsda",
+	"p89CMZzNC2NF6gQZ4pBWz8ilq4vncxjhspzARRj/HvP1P2p3SSKFnbIiVzxjlUVhvDKplpd79JKp1nlA",
+	"vYTVuFLPqM9iLNgJ/IKJj7OMu7M/wQ64+rL9JGy7NTvd7qRWXrp33jty//vL1U8vXrHLqzc3L358cXlx",
+	"cwW//b//+//UmyTOnUHw7dHZ2dHjxzen3/nER733pcdT3kt6I6nGIp/lQDvW+2FwNsTHKW0/QOIS0yjw",
+	"tLMfak+jdFXvvHf56v/1dUlhz8I+sSejx/zsrL0qia5ml5fjnnIW8n9NNiRSDgE0HiQ1Js4tGIhMz5fr",
+	"Qrz7UswyzVOR1mYERZeRqhzY1AYR3PaC+Q0guVZjFmd/yu5BZfclT8UhzfKDqEr3Kw3lBT1OPK3xm2ld",
+	"EVTma4+hAA1ip8Gag2weWEhCNdjfl9VR9lWh1ET0t0+HljB3gmE5//347/yYRjzWOayrNKYA2bt89f9e",
+	"4Z/Y5UUZSPw7X5HRx98dnT4+Oj27gcnQfNxHsC6vMuelzxiRS571zntPR4957/Mfuwhqp85HdT/L+hip",
+	"nPFpwH4XZj8zyVR8j3VGEuwZG/Esw9S21cERqB4aVMFQ3+6kGLm/df2QhYPVwojaz8q/J6MLZ814dSW2",
+	"CJ40Fb6QXWoEz0Raqe+HBqFj9gKlQJAc+BBrGWdZXd7XhT3Y2u7oQUF0t82tBmgU1Y+9fvPi94ubK/bL",
+	"1f8IH9vlwB60GKX6Zv8cSnKHFe9MPb4FQ8/pGOrN2O0MVjRjpfak8Zb+TaGDs0X1TMJGMrMiF+kzlguK",
+	"pSthsDMHGjbK+vLozf68MrFWyd06OOWabFj86yXK5dqvLoUeP/Ihqv+mlCc1sG/xTJ9XtYQAkUDueOyh",
+	"HuBE4aJFk5hAEd6UYgV2u40zcNcfttxC+skXHh5jY9GiD3VVppqfoLhgYXC/ebrA3cbMP0SvLQN8JQxy",
+	"p2KcO4elD4lyPRplUol+4zshb0D1nVr1e5ci9CMIYwzksqnUvSq0TfOiz2xXzH4/9TQV3VzWNJAsHtF/",
+	"a585iqImfM1lN0vkD12p5Of14r2l8v6KRq5q2m0iAsBQPxBwehDhyCQs13rqbCUIeAvfrgd2EcEUWUKS",
+	"pjA3XnpYIQLOWpl3gmw5ZrLL6seGuMHzGjDwuvrDkIx3Vp1XGPSrSrPLSOfs8dOSagEEHYsNSkl/kYrp",
+	"TFuhhoujXwCRv7mAZD1u/taW3LayRqB7reytsw7Gj8n5ZWiBr1Rx/KqHayhsKh26XVdt4OxqLVCtTs1y",
+	"S3OTWXMyy8Uok+OJbU43BWGlBJKP/Us1BiDHc2qPSTAJBAVdCIkrTIIMFpaPHxk6oL4d031F54nH4ZPu",
+	"w5g6ISy35L0Klcm0l+7TI5ELBfQn7pwnfiyWE/22Slkqze0xu/ST9G3BIXaCJhrcv4g/FsswvfYrUzvW",
+	"X84BOdxlEN70XopLLp0UUcY07FBV62H541QI6t7Ay9e3Fbe/NNbUm1RPwKaG0aBf7TF752FRQ58EWQbU",
+	"hsLVUGQog4VyZ+MZdizNeZ6izQJWkanAi/iHUgG9swchQ48Acz7J7gzNUSaHNmF9TLR8mLkrTdl+4n0N",
+	"wn2AUgi1mPPGiMq6e6pV28lqgWdmNGHGxt+jsdYSJhrTous6HB/f093wVqUiZ3OEOdpX7EE20Dt1MnAI",
+	"nd6QjvMuikiYJ/hOqirZE0gFhShzNhE8sxPq2bcG2QNj+bm9hed+zNrOTFrn7+++ccAXuU4TnUAHGeWp",
+	"m5Ot7uxTe6QulE31XC0XmofbLi8y4YtDqrihMQwCGvsL7FikqXWPVxBZ2lWW74bKuAPJwJDPTJGtKeqC",
+	"yErwdzzqhT/tCSu3JqACBVPKn3QCNSJvCMoBATrDvSwYbZkeOz+Irl9kOJJKidSPzKb8Fqt5tRqKgOC9",
+	"mtKn1/nypMrPrFuB4irxVY0AR+274KRlhkvnkmbQ5O6vhrQDiXJGV7OJf8mxFYVsfN8n4SQBsuxkl4PF",
+	"nIphRlXcCegU7MkGiBl39+MdEmxuDz8DAjbhxhd2VohpqabsmAH6H6cYWcUipAga+fMR99v94YEupkrM",
+	"X9+GyJaxYkbZUiBX8kVhAe6YUP965z2okMH1zYGsTKTglRS5OGdKl0W5ZqJnH54+dm9fGcgzOJ4ef4/D",
+	"OtEYbJO+rLgf4OB1V3rMsTU61P8tqVVAx/bgK2UXKdT0Btgi6LM+rA+MJyTTShxBA1aj3v3RMzKWtZIC",
+	"w89UtKaLfChqmDZwZKbcDicVZQt4Ubme6YCbje4QngMPmBTUOvTexDWrm/Q1zPkLVK7l5DrVr5zB3q1I",
+	"E/qRA4Er7BUw/DKVoxECDR5Yzerp+mxRBXPG48MQGjT8mtc5PMwxuwEEOcspL+Qp+eGaSEIhtvvVUOcp",
+	"Av9BS0ZDSYif4Jdsu9Mk7w2ayqmdVaghPMY6S/c09JpC1xXKF9b/b84f7jP3NcQPCJjmnCTGCnWO+hC6",
+	"QD1qlQcZpJD6EkIgin7fP7bv8a2gIxaEy6fMVvl0EB4LexZ1iZb05JR5KfcVBhWYv8aSOvzK7vGGbart",
+	"dixGGMA3ev8tE4pTtiKH44bE7WjmGDlWR1iq0VIL4ps/dOjbb0DkPF0Dtu0hQhw4BgB27uEjD4OsrCuh",
+	"a9S9J5/op41VTFh6BEcn1XBTk+1KAGEIiW2o98Up4cYapX3FO87bhRifskxyzridlMGzcqHqEtWQAYoA",
+	"Zz9QYVSY905ysVYK3M2+plYD6iucEwMGgEkIf3ewwB+eMc6gUQXMtoxDuoM+kwl+R95uEem3fy5Ho7Vl",
+	"GbuLAhbW1bNOsWCqU8dtheHbp/u2V++qidxCdXut27muwcakGkosoDNBKhA/d7PWt/7wxmAJwB8VxmuR",
+	"34n8CIDE8KM1KOK+u35y6bwG9rxyoQMWbp9xdm3FjP0rlozkher/W8L6UCnCOPtVj38F7Ik+4J4CZjRn",
+	"r+nn5L3qYxSoDyAVBkpqqFfrZ/gD2gYyhW6xyqTK8Z1dgcNJw/rvi9PTJ0N4DfhRHOFv3CfwF/1nhDgE",
+	"BaNSvVf9X7mxR8A4cPTieZ/afnLBpwjXDUANEwkB6Qpp/ZjPGJJhAYP4MXtX4l5XHlFpNiWIIUiXYGA8",
+	"lu+7hu8dIjeyucCDGwvv3c6mBoACWNsjfLkdkAroi/ufsF/lnQhQv3oEBmKX8XDx0Qrkl2hohnSzAEgA",
+	"4+35TN6KZ0sRXBIHrsQ8hpXixvhnz2z8JJeyUuBYYu0LYoeNOXQ2HDr0MoI2tfUFCLmeU51PcH+ZU1QA",
+	"6O8TVr4kmsuUGV2W+gAmARWig/MjhjKFLr5VWcCeuT9l4U6wYoamvLHF8LYGXx9A3KBVV/rwQ8vI9dpC",
+	"WxSJMTGoNOY33ZkeQ4oT0UJCeesjU+67U4lDi6AiA20nGxKaP+1WBn+Q2LEYjQQRCSEfm6lTyn/AFSn/",
+	"Rv/WM7GFM7r0rl1Cbjmvyk1uKaqwcwwl1hfxCo478A3QUBzHq8nDM/zjSGeZnpvlv0f7Ig4nEzvGImh3",
+	"ERPHtN/gnzpsafiHEtHQ7Vej0wAOR681OrjpJjpLN4HT67kSIRznvuCOkk+qYWxiVWbfiExwI/7Zry2P",
+	"PAzLtpQP2LnGprEli6qZ9VyZMGoJ+k3VT85yQjbOQMSBG5yH7WQ57p6JGiQ/6+xApunhKxfd3B4Azvce",
+	"JAkwfWvGMBCMDDPB1VExg+MIvwFjlGdssKDStw7URqbH28QRzr1nTgwUlWL/EBewOXjP4TO/6vEN/ooa",
+	"kCiZWaEAclexJ+QRKu0fv1cBNeaRYZkeM7TPYV2CTR6o5IEchzkB4FKJnKxInwsG0K6koR4lVKz5npn3",
+	"agyUfYFcYbAgh0/ZXGdslnElakEMXJFaCIItRyCWwg4YBJRqTbjgV7czXQUKftXja9iElh9+U6hIBPEn",
+	"zTy1E66nR9Zxm9UUSkRjac/mHU+YS+P6TmFwxZGgB5Pp8I5NM7F8CSkyzOMb6GjgH+W0mPbOz05PPbMg",
+	"/WKVkrflmgPUZbvPvgUgy5bPxe6zf/wIkR7Tob0TOc/Kw4tQ+2JmVuvppiIfCwjGeujPw0aRnAY9SfVc",
+	"ZZqna3s5oeLCyaVTknLqizrY/4JULSJl4W98c19FPWKtNjwC/loNQvb/n34ka0BT+gr0CCRPjMYT7Wm2",
+	"g5be/Tx/nSc4+mpyKozl05mJKyxMx+zA4APHG3CTdjjXsD29AwLIhlsEagPERwtosiW19lBnutjeDtp8",
+	"iKfCeWbNltBlkd+hvXD5+q3TKVOdLxKmhJ3r/DZ0BmHV4miplmtDbOgljd3VGaXn/5jr6RYfv9FbfPid",
+	"TO2kWxfPr1K36T3gUaY7ZbnoC5o2NUC1dXKRTPXdGu6oF9XyLMImhZItspuhlBFwGQk1EQzkQFDpThd2",
+	"tb9986tJQp01dMytFHkjcroScyahdpaedKezwlnhyMXszHCZnhPPBy2asXqGgVP/YWdHD/VM+npEKOj2",
+	"xWY8XXgqNfcd51vDxKUBfwhwDNBpUMTGO+ISiHRtMKkra1EBdXVfUppVF6PEvpfW10aK5YJIvgjA+fgG",
+	"yLsVWqH8ayGr/1gqrOFZPeMv9Z34Up1rNzfqIv0H6H+6cVtaO6oV0CC39R34zTNujGjFybnKQ1neZ9gg",
+	"Rf0T8bLKn3zI80FyB3tDc4mPM5kLs/S1OsqbdO96evYD/2H0ZHj0Df/mu6PvxOOzox/Sp8Oj08H3oyej",
+	"pykAvCVI0E6B4F7SA17twKznbAYDLG6WXVy+vNqmVP01N6bTslDYSGfh3JrVisjD1n86e8r3LktTJXpn",
+	"LyykLMxyRSaGUtwvIVCdCWsYRttZLCiMNYc/7UEuej+Fl4Bv0Ds/+/b7zbLSOhHipnJhbg9XcVmZsNMr",
+	"e4A8PfBxS3pFnhG7vjk/OZmLwfGQ53YJWerkmHD1T+DB/4/S4/GHrWC2YA8QnbFb1EaOpwDOLQU0gbZv",
+	"tyulUncKh7LNHXPyyf13bcXpOyIKpExlTpULIVmgo00eWDTZ9Rl2evV+UfLeSTtJcz6v7V0XJgCUBDWa",
+	"AG9nzgx5fOoBNs+XaIRXS+rjBsBLrLDng53bHJs4i2ROhStgxzZFVWa5GMmPvb0qfw/pBobV6PS2fo31",
+	"XvOJnpZlxbBv1PFweP8vp37YFnApAQ0FnTnq6oI/VbLmz5jOPVd4BUs/gReaLUrk/FjSd7gRd+ihr/l2",
+	"AuPfJO7u3DcU0MFuJR8IqPKX+07pve+mNj0RuQACgiZRfQn92xhDyAtVRRfmY8OGThUqj45VZuacQbES",
+	"j/Cud5BxjXSyFaZ8au/FHthIf6+brRTpMwYRZjgKUK1bR0CJnQObL75ULx4m94/jxr8pVHQLu6oNzQtl",
+	"1pPbBHL11QgZNkaaIrMB12QNv9MbN9SXVzbzplCdXqJIHgzHv1tUC7eVJ5/yQn3eQGRsrJiV20pINmHz",
+	"SgA/ILBmErqzCMcrFsR/U6gO70VIlnW8/52C2QAfdLnYYma63PoTJAGUtARRKfg9gBZhtrgCU5QWuLem",
+	"0jZPvVzOwPIqwFlbs8KTDfEhlYKMtU7hfannGtKX7p6iK07aElY9BzTAwDbNrjH+h73YJQpdJOqCLIdf",
+	"v9RdljvVlfxdwG6QiRt2JGwTcUGW6MPdiSVI2skn95/PJ2RaNdpNzhY+pzzUUAe0E8yWEG4o0EtmTkQR",
+	"CNijDs65OWYXLBfulZzdBLkSAmpSFVCAQqVaRSICFzDWtRWzruWrzQdhHl3ZTu7hF97M/YIqDHFOh+G+",
+	"QskBVudZDpWElNhCnn4n/yO9dS1yK+egQfozPd6Idu6O5hRNeygHoHYrADleyvkFBigE/mlgChSzX/X4",
+	"yxHolWjMr86wVAVQ1FqN9GRUJ9iIbTjCIvJIJchpUhIeS2W/fdqrlL2cxsteYkNkgBQdHeLstFYe983m",
+	"0pourxMqPO3UkP1Vj8uKUQ62Q3IA/I5djpCFdOBaBD/O/lMPHhmIzruzrkQeiA//462Slv33l7/iJYNi",
+	"V+lrwpvk7PQUvm1qSLbBUOG5YH/DrOUfULXmrWpdWPKKTIDpenr6NGo7u9Nws0dus6u7piMxda/6BkC4",
+	"uiNJg/2m5Q+CenjRpHx1oxBi7xRndzwrxDG7AoyTEk8IijGgYtvHb4jCZ6k6ZBy1UeocFSSRX3RLCs6x",
+	"U/30CsL4HiqMTikym7t7ciyUW0JabN5pUzWNfvIJf/h8kos7wbNmi/dHaGDRbFoY5OCDcLZmhLtVrS5C",
+	"V4tabrWlllvD52TaAjHsBcqdt3UQ7IgZYQPVLBEbRYJ9bqa4XR0qJRygiT3qgH4WvI5I6YW6kr3riZ77",
+	"w16y6R9S5EB+3J+dOjsqZptBt0+8xPhbcyQzXOBox5UzPUeAMD0KoFiPv/mWvZR/STxDQw5AH06ksswJ",
+	"GSSEnURpS/2fEF7G51hKyBJbUFqpmMMWLYgeiByY47WKuPrvcmkF4Wb8KPdJ/e1qll4MjM4KK+ClnK2T",
+	"J8xqnTA5wvwTUIY1Q8YQoFBL/KAfvt1EIZFEbR20WTKsGORZ5kv/3OgY3Me5t+YJqvJafPNNi2m8LrcR",
+	"oJCHlmcJ+/bpU7dQYHYRqE9s+ClWp5XDz7i1Inef/J9/Oz367o9PTz7/S28PPg09tCLeuRG8hIFUHOYU",
+	"qfne5BZHsvhOci225e4N+jVb+BMlldXOoMET0UE2IKoxTuC+WxOsESwX4yLjebP+4KZaVvzIsMK4K0hg",
+	"TybcaEgPwvqvsCrmyB34PphIEKOqCBhXKaR7B9yIb59i6NrTYC1fZjy9T/2xT5UWqIrz3skdz08yPT7h",
+	"s9lxpsdb0JqXL/raPWvvkM6ex2Y1be/E48BHwjlbaOXf26HYslt0qVmUdil0ilb6PRt6IMtvmPu4AA/Y",
+	"rngf/YZRcjLoT0piAptyK45868LWJTtfWh9gLR6DYpJ4j7LaJNyFh1M/FFYOb8kdbvZwsIYIPNycWafR",
+	"lTMTdE728UznlQyRB4H2gOhQtwsusUaD+smpJ18lrxn6k5UI4Op2It4rKJaooL32f7q6Ye5OG076x+y3",
+	"mVDIYZSyYaYN/JwLX00EblaCebAJn0HRsLt5hJ0Locj0jbUvY63LGzfKDSzNF333UIXrSAOTjpuqzt2J",
+	"fPrkcevrp/KuDwPGWl3shrOHUpqEYvBswZSeHyTRho8GuVwSxM6ttjuRp3LYAhX77PSUqoQq3RhDrpix",
+	"XEETk5PoOy2Bl89orbzhVqlEyQtFXKvEIxYPT/3uJ/XlRaVoat3jX//1AlupmsCv968HaWp+6GNr2wcj",
+	"bN9n440AUwk3rQxSQPl6mkR2Gm3vZ4SBvVYGoL5Xz/G1SB6r6Vrs0MbPfiAc/j7a/f7THn0OLwkEBAYW",
+	"WBx9VmQZIwXne/OMHCvA8z+yGpNGVmDrE4UeuLV8OBEpsxqbUWEGToNj6RIw40Xa1n6Sd4Kk5Ivu7Ch3",
+	"uXfe+4Z/PzodfDt6PDwbPU2fpo9Hp8PvRmf8B34qvk2fDDb93a1CYd0mIL0sz28NxC7wJ4/Jg5jdJtNz",
+	"phWbTZCktvU1Qcv6MFeE39MuUbqv+YL99eKRCYINGH/LnCvbHve7II1bFaj6q+HkE/30+SSckubrgl3L",
+	"sXHrwQaFSjMRgG6ur6+YUHci0zOK7010BubX6iEEjSLXHMNoQox26DpM8oA4z7QE6yC/y2U+IOT3djcX",
+	"T5Hxmmevc7c8VgqzhG2gB1Cv01kKzV0WqFpLlQo+Rrk8e7oTelgEIo/4DXYl4XopiRzxDvJfBFIJssgT",
+	"CkxPSsZUEtgZvp9nZ/PfrjARAzyzIQRj+DC6U1lGFw+l5Pzj3Z0Y+JSeh9kAHaPb1pJeBmi13T8wLeNM",
+	"bIOFbeEYEJ+T8y4gJYM1ePjFicgFQTiVpCNY+pFxdwXSMLn7pqHhjtlF9SW59YQU+BRk+OEZKiMPMkyv",
+	"FqmEms2yRXjH3j73VLnfwNU8kkoG/l895ejE19rjnByTW1In16eT+ncOVydkErCTDOq18kKJcI+0TFKG",
+	"yd13ERQN/Aaz1bHzfFWKP1CboYj1DkV8nJAQIHYH8geUu2P8ubE5VwY5yypHf8gtz/Q4Cj7rfjXlH4+m",
+	"ctA7P/s2evZPZrm4k2LeotUH8EXqOA6+sgLJx0eF4RmAprglWpC6mCYs15AOAWwsQgwUqlLFgQlS/x2i",
+	"xoXukhwocZvSpK9x7rufjq9fNi/qqwYUH9IcyIKa1/alVPs4Fkot0RejBK/SF28hn2uojIXKdbbhroLY",
+	"1jhQ9uDFcyeN1BBbsvpWqGMWuoEQtU87pQ2+eF44D4wN3V0/cttFdGwSIICW+P78IXBPeWTeKz1XfgCA",
+	"Wgp/BIUxFeRqBjb8+imCbyITUYmQ4r5cgp/gR8gLA9raSLjryq3SSz6cSCU6Ogr0dBjpvv2G6tiZ078R",
+	"TR3+tqv8i2GRAzHt3/6oY67mOmOcTXEOoOOWg7run8v216wYZHLYq8tyuEjN5hJUatklivnQwoD3NQVM",
+	"BVfFDBhw41Ggq+qI25vyl1Dw2hLSD2o1Ow0cVd6m0+DRRZZVW1iJORTRcKlhYqOeA4r2ps0/+eR2dm07",
+	"/Ztq5Obp6Q9lfyLxmThZKAxykMpMMKOnAi2VoglqF5vtr2rm3LYi0VQy1DmvEpViLcGbm5YXzjoucTxR",
+	"mMeuHimPzoRxNoqnEXp2vBWrm6Xt5AB12nO1yz7hgVkDRw2X40CnC2bnciiW/SeE33TultEAfhvCnDEE",
+	"/IPt1OEv2srUHgB7ujL6Nb+L37UHkRP0gJAVGgrU9j3h63XtScW8OwJn3axHqqe2phxdESPyO0H1w4Au",
+	"LFTayJZXjvQbDtSpmr3CvpMDnFwIfCiNjBOV9dpXyQZe4cozz0PZkEkC96tQaeVfzgjPpUiZEh9tpSES",
+	"E8N2op25hmw4GTf2mD09fVqi6VVkAIMzTlMoVOoTjv+Ikw53uH1bIp/V9sANTMTZBrpoYPHcnvz7ErSR",
+	"2xy3Zh8AHaH3+PTxd0enZ0enj28Af4kgmJS2H7CHx3/k8dHpWe0jEH7snffueCZT9+8CI5/nq0MmPdir",
+	"tVhRc65s0GF/JL3hxNlUCmjCU2WOTs96SS+VuRhaDTP3EE58OBVHd6ePj/lMHmfCGqGG+WJmAcep/ELi",
+	"ntI77+Wj4eOzJ9/ivz9gDTgmaTCMi7/N7+DVlTmrvsj5N0/oe864cn/Herhe0hN88OFWLD4AdlXl3/Bk",
+	"KsMRUy4zIAUx/62+PLnWzurvbUGtuiKInTGXIxZP7MxURbBkmoawzVhvoxmi9/o1h/iC0YyPcyEMs7p+",
+	"vKGDKJ+aY/aubAIK/cxeQQA6A1N6jilNqAzGDX5kqBXBfRiQ9CvaxRfGBvQE/A78Ewsko5yor4tD64gd",
+	"w7rV8+OOygEOUJP87i60XdH1/Kkb/9SN96Eb0SqqShvW9nFVMUL+9eLy5dW/dWapbgI6ovYlSGJNIOzo",
+	"bMKYteRePONSOaU5iBL9AqDPPZuwL0pj7xCG7E2+oCthXl4aCZSaHWaH1tL3XdvcOZ45ZiVtkcNiz/mC",
+	"8UzeihBRQOdCmkrkhohZOJtoYymruinQsCOD24Es1CUiN/c41DkfQD9tmQpcfq17IfCrUimvup/7xS1+",
+	"cwOUtYi+7AuSKMSrkTnbBIwX5/40I2XWgxb77/phmPu62PADGwpfp4hiEu5wYtpOseV6oO2OiOINqGP4",
+	"xAdTUB48/AsC4b7Rt8KrAthaKLKpoSjuvL/JWuaGEoQbo6VAgozhEmr/8t1fbhGaELdhS3fe0XvF3P7u",
+	"8WkJGP1Kjic2W7BBrufOu0MUi/YF9u61/7kgt3Pa6c2Q25Cldh6BHufboWjDst4Pijam0rHXBXFJ6P3a",
+	"liw0wmY369KOkbO7P4sPip0Na/jI4M7tcsfdrc21x7oFSzXcr6beqzSTiAYl02Q932ICOChTYY5ZPxfQ",
+	"CjAVnGgPII0LcBOeWw24+9lFwHnGW+Hsm9Bk5cTOVPqzoJGNZfIu1gOCvYtXd/HMf4T6DO4caZa5o2P9",
+	"ffV7qXVlbrJ2XELBa0YA9yB524z3j01EKO/KLKgerZoRa8sWmiuHV0sXQIpOsMplm7PkvrF0il7pVMCC",
+	"73+IuIU6HBM5Rg3H4RW8wfba8muWknfV3kmrcckSUBsbKphW1elI52NtrVBH62XB1zAlVUTtNU7Cj/65",
+	"u27QF1aoVHufbkGX4ACUKEsekn2wcHbOkGgLMQ425z7lASb/dOvtl+pOWsSnbdz6m0aeqbn3d+ACnMYl",
+	"4UVliA43qBym092pvI3XV1DAApVdC1E1PflwqItVXbzBrfM1rQAE5HtfiXUJ+rXnOr81YEEig6lxaoml",
+	"fGGeAYkMzzMp8Gs+9UacTc76xHSaRxmqUDg1eIbl+24yOW6qNbFTeAtfx4PVPU5qpGLczfUYPBzylXog",
+	"heKIp/zozBsL6L2W1sKLVExn2go1XBz9IhaN4DqEcLAG8WcfJ5SWEr20lZQHvAwkUpKeFRyiFNBHcfR3",
+	"3msfrijX/GF6+n6V6jYwS3TmwcFbYpGjO0GtD05ce524j83sJuYIOA74eIyXyDE0ZRAEHB0Ub32AOQPT",
+	"BCyESD8PDFo7I52IFlANnff+/u1/5M4TLwFbIVTg3NG5zt2EhjrPxdCyic6NYANAfVr0dpA8fLN7rwqP",
+	"hgyufVNyLyG1AANfC3t0qfWtFA3VhcIgqcLP1s6cY3JcUxorNtuhy8wv9RQaowcL7OasCEmQ9MJONheZ",
+	"V8X8k0zXRh5eWIPaHa9lr4Ehv6mgwbgp7rBO0+8IMNBdQAG5OaurCt7GLkrkVizWYY5WouHAWOsb4WfO",
+	"dVE2gaTPLJduYkmlFA2RCz2hK/DDKo+tRNgBNtoj6MyXX9ycOjSWfhGLTq2klxyiiW5pK1V+gOzHM5Gy",
+	"AvhdlizWthEg99STXNu1nFYXbKALSJkTBDb1np6D+0y5ZCz+7DsLGjAdTo/ZS9wuY/VsJiB3xxVS/D8j",
+	"bxwRKfF4YdVSwtIi9/XKUGMSycHDfGlf19pR2CZQJSdC8GRnVvmKJ+I2NtrDkToXAaOLgbYYm5U40NY2",
+	"UtvrmkoUqpi6ncj0EKAx70AG/rhfKrZfxAIWS8ZZHF7negz35AEScoJn/phyJealWJZLvkUouRFGNNPj",
+	"o0zciWxNGo5aQVQVcbd8FUIG4HfCeQbuUUmpR0KBmx5Rz1xcqfyqx7/iLDqGTXeDdIubDq/h3jfTY1oc",
+	"5FTBi66iX81SjYgpZoDEtEnJlHt28inMbO3N+xfPyGJwh/A4DhbuNyIbHUc6/FK/WrvER/zvG6AZKj2R",
+	"IBQeOGKgC/ssePDSJszte64zNsu4IrIiqeCMYRQ6im+6DDBaccHOTlthOMSLhlItDnG0f8ajEr7hBKWE",
+	"zCTJMHzRVjIaikEu1ywdwfd6t9cK5cP+GEPDXQEQCOwPtSWXcl10Ev+M0tWPhEOFPYw07eMeg+ADUsWg",
+	"cH4LXLCQv3xySjWZZ9/4/GVrr8S/1wP0zoQl7axOOyaoUzAqdM6cCZBQehN6AnfQZFOxNrJXGEBgBpyM",
+	"XGdiqSvj7QusVwHlGg/y/STsS9HrlJy107IxZ5Z6D7P+9gt491Sv99hWkitTceL/uGbh8ZLQyrkxCD+D",
+	"emGcc3fjS8sQvcvdaEkwoAGy1zl0OicxwQlrQJ0byzsgXsXSeq0EvACALggoTBQffa0oFS5yVLnwGfFR",
+	"xsL5V/idC3ylDdYrJfVOXl28vEqqmUf4jZPpMkt18uJ5PQ7ov0zQI7GLh4B6WqIJQTSwgn39rzTC/6pM",
+	"7H+VE/q3k7/xo/86Pfrh6I//37/07tfsxeW98vvTocQvgmCkuqxUBX1D0rKrvB/RxdE+l0CSyhUDxQWA",
+	"oe4gokDOeE6N0XGL9rc5SeUbP27nG0QjdY90WMn0IvwsLJDBy8Ad+QjRVuNmNSUbkL0Slx4gK5wtYhHz",
+	"FqqWp1xmhFYo8xAfdW6o0nP1jM3FYKL1bQA/VJb1cexjmHXfPRZYCrU+Zhfm1uuuEnUGPPFl5CRWAmzW",
+	"8wbsxyXeh4SNCufQw6DM6ir/3hKb7/K6LulGThxpW6hGjJLXJGOfELDSUNf6AkuZYKYTMbz1Rf2+G6Wm",
+	"JltbUbVZbpNY6OgINaXJSc5vDwQja24pB1aeHn+RbavjCjsRyrpX1/ka7Jo3P16ybx8/+f6cXf98cXSW",
+	"MCM/slSOpQXLX+Z24T0BD8Bc5uEIgQdCl4G1aML9R5ylmEYSEX8RY6kuqhPsCDOmNgaMeu9CtDSDDslm",
+	"ociw5D4CZw17hMIEGJ/NWojS2vjQimyFKH8ziBcGqEZ86OaAhiKUBeRiqEGpD7EoBKHyoN99Xa5Xq5HM",
+	"p8sC9AWRkv8Ib3qp03vPhuLIF2kaN8oOR8HvfHDARYnJGEUDaN+HdbCilgoMpaXZOHvNjbkVC4xjrMzA",
+	"JNAnPOVqsSRlIF6ZGIWO/mo3lM+lchLWhnIhmlqXFTwwRLdtABPB3CEjjt1ReKndNmpjsu+dRx4LtNBj",
+	"TRCW1f05Zh56yFte4fMQfiIus8CWBnHmaL4bM4W4kl9BlvANlE6Bg728KwfQ2VIN9Mc2ns7Z6SmZ1eac",
+	"OZsV6cArFAgI5OsmWanhTDw4d9Vs8aBRMmdCpQnjmcgtVPVApBdg0at9RXaNzetOMgCD+PMLlFLsgiYL",
+	"vfLG80LEo44/CfsClqHTyi43QKfO1tBdi7mqwoKtxZN3CzSitzHbdA++SCFtATC15pGXCueIB8/npkTS",
+	"lZXC8gD9rHSkGPYlz2/LjdjR/ZApvNzp2fc/nPJv0iM+/OHbo+++ezo4GgyH4mjw5PTx6Q8/8O9Pv/mu",
+	"B8eYp1u22sEU3Vzv22jsVobcG8Hp9fvJDVQuQ0yFowcJq7WNBNWVTf3zjeUKVO5RJo8XbAiaIcR5jlmf",
+	"33GZ8UEm+h7MGC9scvcpowjZ+niv8qvaZDrctvpA9xVvccdOZ5BPHSxgTQ5x9N8gJpYBJOzhRDtBwYpN",
+	"ILKFQ479QVkGgx6zV1hbWplPPTJNijzaWby6RztDksBU4Yb3eA+rFWq+LafahXCMbfq9pPo76GuTCtLo",
+	"UxmgpdtXR9Ze7AFSQvcjk5cT7Y4t7reGCqI9RLKuS2Zk53foYbLf4IaD6B+qFSD4dD8YQl9TEd1ykabk",
+	"hHQUvqCnX6TpP6wbeZFiKQntcmkB1j26Kd/FhfSicwJbQ3jzcRl6R6LrvuL+21f8To7d2MfDXKRuJjwz",
+	"x9j62vcB5yXSJzKEKAQ8kneCTaUqbKw/DqJRVfHpSAHQEH/1K9AZZq25pdSvEnO/nQfwW8py4Qbe4it3",
+	"C2GxGzISUSUtblGWsYvXL7B/M5QqFUbkaLqip4Wfd8stVSECiLd7ERlBWbyE8P9rP7Huzr57PA62MxEt",
+	"+Ka7FCI/MvT+CWVUECuG+793VZ5cuVMA193SLs3K5d5SC/gr4Gjoe8YaijCzrNqPQkQBN8582RSRJGvp",
+	"DY10SV1kHbKaVwfqNKDshKB+iR7gUIe/Ne3FJaYUIAIklNeiQClk5BhQ9aWChBdQOObU44Q0Y2HsPuOk",
+	"laSFEkSSXQPA+8fsHZ7zWqgl3EZO2HxqVyhdjCexrk4xezvrSAPQw/c6+fsLwescglKEZqXhnpM7RAlp",
+	"S/ydvPdNPBb2YNdwZRv/YW7hYFBpIKM4xBbiJdq8c6+EcA6hxzcB6Es4b+cB+8J32tGFTAyAUKPeqsHv",
+	"t7m6ISiGP9v7POiKVB9S7hykH07DDDM+s1CWZIZ6hoR+yBfZTl79Oj9MS19l6LRzVBZVGoheg9Adts3x",
+	"UDoVR1ZMZxnigbYk14jnl17pVNyEZ3313ejV1+mcNwOqk21l8bZrMa/v4zY8GUCCgXgQVEvdTIFRXZGO",
+	"OTCQOK4TGoxdlnoNDYavdC9RniF7u3FJIcTbyXp2cwTug/lit62J+tcXgSMOyOfAJuN00ChjFzYnsBIi",
+	"uVRJG9cQ9D3Urh3e+K7O7UHCtuXwD0iDcQBl2gakhS5DnwjqG51byvZASGcuzQoNFcBfV7o1se7Md7TO",
+	"cj2VJsaS4+9X08aEBPTjZ4yD/2AASxcSm7kuVNrUbeRmX7MIww7hJ5LQuUj/PIL//rEbgNQXeNffyx3f",
+	"XqnFgz3LfHpgACaVqkbMZSMuSV4oAq3xNGxNDsorrHXaVpftCDjZfk8expAHsC1PoNihJX+Rpu1I8VpA",
+	"KcLXdiFIQwuwWs7Cc6dNN9iBXwUHmq9N2m6N6yHAdaafBTJaCdEdu3BmxJ1QVueLen8XVIKVcNbAvdNo",
+	"EH6xhmCnBmDrDdpIdRZlOcOCq1RARg6BE+fAxF1GddhC2HMGkAcQp7XQ6FUFB9BKHLNrMvffK0QFqFR1",
+	"sbFGOD6EhJI5o4Uxz1ZpYkJLqgL6AZpvjKSUTM4v0dR8IBOz0bSkPxwK+Bb2B5pwoMiIHApZcfp2sy09",
+	"1C2fQYyzOTQJSJ+8RrELUgdfS0sDAPoSB+DrwF+ipOjuL1+qINH0HkKYuitUzgtqMELSY8hJVbZyP9lJ",
+	"peGDbI3sXH2UBjRZ9Wq/FWLmzEIVRcV5js/857yFrq2eMedKujXTKiAGqJSl0tDtzaTdc9tyLtU6+wzq",
+	"ApzQwCePK/DJnvU9F4xnueDpgo2d02ssx59WN/Stgqf8c27or1AWBQsgUmiKdj+63cX4gNPxNbN3zKXa",
+	"KxzobJA0tl/Vvo06rKydiCkjMzEVPM1kA72iW6rnOc7wy9xInF2n9aNOfQUuekChGQi3oVDdiQuMcFPz",
+	"iVD7edq+ylcaj1OFz/f5OMSLpdBPpf+V2m/rHbfV3X2G6FXQr+tjVdIwfSfytPBQA9B3HIWRO8x57uYW",
+	"h8ldW54/iFXYrfz94m5Od4PXVAbQU9GGBZrbkgIXmnyAVGy/W0Oo9Xf9DQBZVWByvLdJWi1EhoLmM7X3",
+	"8IBOKipzV+qf1yrAS2TvC6NxY9cTLVT6mx6fnsJVcitmtjk83ERccEBiiy8wcgtv3T1aRLWNDGUiae5d",
+	"2loURjonGWiiIjIrUTqkAChmHlsIke3cX0a5oNqZit3hkcxDC2kuEqTnH+o8FVg26EPFvojM6mI4ibmU",
+	"P8KEv1i1UAOT70wwahFGAuiQEOtHaCEICBGaPFT7ovUA4dUdA5JNAkT7Zk4+0U+fT5x8rC1YvBb5HTRT",
+	"wQTvdFYANKKCfgIUA1vD6PBFau6+8xWKRqqhKBtmjHULMM+l9eDo02N2zRcYdtMqW5Rs4xVZ06PROT7E",
+	"WICkUVQY7d8LLqh6m+3SLHFysQ5KeSfezl7iZzvVjn6MTkXbvY4q36dLLj0PfUrLDGHLYVYA8qw06IC6",
+	"nRhrvaeNMxU2l8Pmu/Cl4KbIkaOhElShjVZjZhbGCkDxQkZXkJI1lRcvacDuxIFG+DHX0y0+fqO3+PA7",
+	"mdpJt9Lm16nTu5UUKOyZc4UADXg/gZrl+k6ata2cPpd/zC4U49Y6P5KcTEzWg7vpr0/I5BPEcUMOxxkh",
+	"r8tx/4nssPDW3abRcY8gdDLFIL1XTSRBIDzX1z/vYpo1xQKg2toAZAiO7xvyxhpvyxKAForzdWFZ35hJ",
+	"P1m+5HInQyL1KKmQGHSSTgT87gU8RJiYY2w/UoPkl3ov2yt56Px+eI0tIgaPDz96TFYJ8ehQeaQGEd02",
+	"6Y/mTRuFd/IJAdk/N2q+K6fLnH5bKk1K4EcnkvUUdngFwm+L3qrlmnYplK/g1e5Jm3Wa9PY3TmULxMwc",
+	"6tYLQrA9neM567upLHHQVQ6smNWwMtCh7Iex+2WBUvUdEQybXhNg2QaoWXGALAt9tNC110RH96WJ2RfF",
+	"W1eRqx3Z6mriRD1068MShLI9EAsop6hHInWGeP9c1VGRpGVTAXwf6BDmVJdBYQfOhnq2IIej9kCpnJkY",
+	"62aEqXZfnIRRuY+1kh5CkUGb4/gwQGVTbBPDNCSGcSFzANkEbvmAGwExnVwYq/N9g8y5QOjLdUFmmzvX",
+	"D4iaELmIetngVnBOGJ17cPTDrM2t8RRu8BuoxvH2Df45Tj/5Bqb0Z9HCPRYtFLliqZ6rzgoXjJmsy39j",
+	"LzcQ2FT6JiGmiV9JnwEzZu61nJueSGGOWsV6Jcs4JdpcHWqGEHM8wE7gtOt9vb7PN5d33GKXYCgke2S8",
+	"kbbf/hAl+fodAp2E0GXUOoH4WSql7BKgSksV0qWYG5O2hXvzRtzpW+w1ivdM/qPnnHABKtVd9RqU/XzZ",
+	"m/DUeueqL5D01Ft6NIIy8iX27FzcaVwx4OcSKo1WEiET0/57uKWT+pXXg/uyQ382sGwUIIl8+ABj30Rj",
+	"ctiq8ZNCQa3jumwk4RgaPRUYyd9gkWBmmUMWpJhVYCmgZpZn7r1QNQR0ep7qmTUJmxU5EHTnLBeIX7OO",
+	"APctzr1SLfVF6o2VaXYaLVutHcMznhcqYFyW+xZyPLfg0ekcfqj0Mu13r5B0Ad7qCWzyeqfCw8tXeEJz",
+	"Qfjy8AI++EbljEmFWQwKwd+++dU4tZZKMyu80ToQhLJF3VdgqAZb5xwZfb2yg8UKywLFHHAIpw01tu6l",
+	"yjXvVOm1Y1TfXVArr9GZqem0HcTCeJ1935fDRQXzgEIIGma9v4OeLe64qSVwRyUFzFAXGRSGIZk+VoZJ",
+	"AyYREN5UbWkMsMQaS/OxeFDhiXOFSUM1dkHsD8bHhLrIJ9AfRAT81bIeXgnzQHmhqhUVPlnubjOoP3TS",
+	"IDNRag5gFPCQoCgxCekcusijQQyY0HNSWn8qkVYmU9DxFSnC4MM6Ze6xmfcUqNk4d/ZfowgBm8q4vIWd",
+	"IElFcS0ulciP2SsNkLBySFcM1EA4X9fZReNwKML8obakmEHcCVhvnYUVKQDHuR04Jvb4oJY1zbGRqgSJ",
+	"FUs1BO3eB9FDhH9WVc842mBRbSevhR8fud3JBN/BHPJu/FEujLBrEIkq2IAe5a8GAXjhbeVp4FvPpLqN",
+	"aRMj7M6If1XOwWVu9MPRofvpwVwfCDasgVz8Goo/Q/SF0iBaiSNIkMGibMszPsuKsVTtoXaWAQTk1P3R",
+	"G+8lpaG7V9xuTZu5aV/T0F89Mg++SOf9+rRVy8j+RoiNhMUrQEv0rF0atMuufkNEbQb0gKHW7dLEKIww",
+	"a9q2cdm+isbtVdSeWRDeVlTma7q24QRhnjuVY+HDltXT9AgCmLQA8GckJ4qTMxx8XQ99Uu4Duqft/qyF",
+	"bw9N3JArinZy427whTOtnRXVx7+n/ShWzyG2poPKF5jVAzRP48APiMyz5SmuKlAMB22BUUd0LRFellzw",
+	"tM7H0lTIh0N+/Rcmvkn3Nyat2C5XJn33GBEfIzv/sHcnTuJrvTxLSd739gzE7m5pMye6pgQewoIjv9DD",
+	"Is+daTqTMwG5pDuRmyiqGtaOHXiBD3587uUabbtT9eNyb/fpIXapk1JSN62HuFFx5Ie8Urc8282a9WSQ",
+	"czWcHOFjNrckWj72lMSGDQqZ2dBIyvBRz0JhF+HwK61EQu3QsCT+LSj45QurpWFTnt82IeH9BZ5+w8d7",
+	"ldjHUPBw3ltRn7dASu5I+CrL0CXbImoQGAujUrCpgI7NkWgaQhRGZGJo+SALu1kRyUrn4o73Ps7arImz",
+	"1lv28+WO/RAJHgHkLbRKSmggUiKFoBrGVihT6sOxPgiIZ6rAsL4H4JAU0qUPU8IeaXnAwIQUUELsQjxN",
+	"RcoGYqTxTJQ3o5uyUyE+o8QVpZOGPM+l74nB0khv37grNg4X8Ubw9JJW6wE0NU9T6f7Es9e5m5iVTvRH",
+	"PDMicdsdfoWls03MSBm8WeW0nZ0+/f6b777ddOKqZ/dvOEIJUkn83vd8S9BmuH1pqAE+WMPeHKWXRkRZ",
+	"90lvqfa4ONyvpvzj0VQOeueP3b/cETCrTanL5zbN+chuZFh9MTp6ye1wgmUlmCcRWObtPLlKWThcIvhf",
+	"JvI8xnaLFvBzGLjTBNoI5nzP5r00Q56nFR/rkUFaU/e+YXdJtbQOyERve1hCVGUcSvrggoewtpmI1Fv0",
+	"5ALA1rn7AFhu+cJ/sOyK4jjJhPX95vbdTp5i/wCdNfgVH8TZy34Sdr997TThCTOLH+8am9HVDR83cIiE",
+	"gzDnFMnvlK/o5rBSFHVDwDpG6ZAjXwkO9x2TtmwfDwfeKarKMiDP57OyEAlxS32HyRASu27WH8h3KeWt",
+	"rlU4ATniK5Z3bjBySAjIU/IfaKD2eF3Y+9YwO2bvBtyID3RUe+dPkupXseXIzRrobXpzMXAiRwbc+Sdv",
+	"GOPvc2F0kQNT5afPnz//8bl1mg+W6gEctEMcSesbPu75bLpzc1g1v+aaDk9a5/lRRzSx3s7dhYxHJOPG",
+	"EswFCZq3veNwZq/LeX+B8R6a3O90ZLp0rpqCZIcJAP3OM5lyix3H3N3LmTin0oIZzqlSqUZlxeALFYqU",
+	"aTmzwILUGMd7XRxoYzsIEdG8HiJGREN3GyQKyiLsF/eNFm1FanOEyD/7ZJaLUSbHkw39YsOJGN4CgSWU",
+	"tUG8sVKjlWD7SpgxmP1kHwQjE0qR4XMUg6DaSyoSdkthsB4Kbvdn6MZjgDrXeoqOuNa3pYR73gUVRc18",
+	"7d/tAIbmrhxZJVR077z3d16haRjm7gY6wvu4qrT3vMmT8AD4xB9Jzxv37rvuV+e9u7Pjs+PTXvtb/xpn",
+	"e/9RWS+dkdP2zocsR7pQ6UFopMXw1jvelQJEkNk053NojIQi4akQhL6FZZ4+OLWFD97S6w4nlQRmfXmi",
+	"zRcwSWr+UdpWnLyFgNOGF8WtqLHWVs/yoLCV+nhqDeGKTXSRh/7vwhDGZRnjyoXNpTvnvhoXGt3gIede",
+	"GyAoC+Hizgmg3W0iALo7rxTNeN81oIjUb8VVbWLA8JL6BcJp/LPrhbN7Kkj21H01t+BXanfbhPbbuTPw",
+	"plClOoE7sX4hJnjf1/UPwMjO1RbqpRlrpFHD3JGRuUbFyFDRWonFG35XakasiE8Qk2SwwP86PTGSIgPQ",
+	"L/hh9fh6E/dPw7N5aLKSOrM9/R5UbTmv8GmXa3CHh77jqhppE9BX8E9rxBvPKIfFFwailz46lQBWofv/",
+	"hUfN1Nh+JpuqhurO4z8XCFj93TuvNyrDzw1gX/uVGq0K2Mkn+ulzizBJiFBWHBKsmClzkV4YMc9n1sZK",
+	"fg9u3H4p7xm3k9JwKJ3DNSlvqeS0mFbTbVJZMYYb4h8hEvNbGXhJCNnIGZegBe5FnE5SORo1IzRh2C1N",
+	"0Uom+9oZ0RijSZZuyaQsxAjajk8ROxPaooxFaFbEaYkxgYxGX7jYJVHmQwAbotionetn7o19qQnk5qEH",
+	"eKRz0cSDSOvT+6Lk3+1HtwCcTv5EbthA2LkQyi1eUK/3cwIIM2Adow0f2mxRns9knYqVNihV57xCGzlC",
+	"E/NxLkT5VZrjI+O/ubbe/w3O8ss/HDvjZnyVgU+uACcj5B586FO3SI3s4vyQfDRq7FcCG9vveFY00KVf",
+	"0yO+xAwIzq1T++0VFGDVa1EeGX/wDhCrpiedfMIftqBDt7G8TC5AP1q9pkocl61Tix+HeLCick4b1L6S",
+	"vIGdGw5GwjjLiwxw4sdCuQXFK3q2FFqEmhIo/4EQ462YAbrU7+6NwKdzT6uFFHna0BL9urAPsU2HDyzg",
+	"EA8QVsCBO1bqwm4ta2t0QUkG3qSwwQha5vepaydiN/BlUIEAPK7ebyr841+egvez6541ZSb0LBOwdoD2",
+	"GsmR+PV1Jtlha4bDvp988j+uvQdeWMKvGxXOUITxiMTCz7JOyQfpByrHBUC8pqvBL/iBLUVbPrZVxfq3",
+	"T9uUqMeuEQRfPORNUpn7tlu+hoBvONHAaGIJ4Wkks8wwGe86+qp25fCnv9N4yl7bG7Ua2pzO2H3/pe/y",
+	"4W0D/8YPYB10LlsA+VPSMe+lR+pXB1afSjU+AvjFdr3Gs1yM5McQisCWYyhjYZlWY5EzoXKdBRojzFPj",
+	"AABoaER2RzhSBJqoNBi7G+hFpBrf4DT/EfqT6+90H53KYUTajP1wVUHjAa4qbLezDNSi5K6CYqPU7f4F",
+	"klSV8Sf4VgJ1SUmlYRmeB1hRWmFyih7WVMGwsog7yMX9EH74CeK877sIoGEaaYfArtTAySNitz+Ga0Rx",
+	"nXxCrbTJ1iVRVTrwe0DeQOk5w7YbxMUqjSn4QiZSJJ32dcA8F00wzi2EctWEQ9gkxJD2sXyPFR2KYXq3",
+	"T6Y/fHw8+7uP49cvZ1yAtVfzDKCq3Ff/599Oj37gR//1x6fvP/9Lb0cLGV84PRwA9M7iUpWOvxeiaK7p",
+	"/m1EzbilR7PQhcdswD4K1p9IdzEt+knJ0YG5c8CnqqZezwO1H1WHw/BpwgjPzum39woYcVHXTZyojawI",
+	"fOtzJ1Q6A5LNlNgD36voTfhXeLUVeYoldap1Uw3W2dPTSCth/GkK4fT2fQwta6xwaKB1JrhqGcn/wm5z",
+	"2JeOAwsaObITj66qc5/4K/LaVd5sCa50RAA519q8PrYPTYUxzviThlnx0Z6z/qf3PSuHt8K+752z//u/",
+	"/8/nfkL8lFbkU6l4xnhmNOsPkdWjn7C+tYs+tr3NpUr1vM/+tT/UmXF/y/Xc9P8NFTAxbkrzXrlxoO/4",
+	"Pd2SfWcHu99SHXQY/phduAnMqU9QAYidMGwgFc8X/g2Q6bOixNlFmPAjtEghX7qwAg8uicc566d9JtWs",
+	"sAnriz6UmQmVJqw/7zPO8IUeGWbkf4kE4rBYoN3XfaYLi9/L+9i+iQm3/sc+bKT4KC20dB2/VxdVhhWh",
+	"UoPaxY02E7nRKiD6eHzoAOkZKG4VhYxlmiFT5YRnI1+VGtMsv82EegOSsHREztAGWcrMz6UdTg6i9d3A",
+	"Hm/SvzT1oqNwudcY6ZwK/d6JwbV2v95V2MfSKSixDaKSx2pE2cACKn9Lc0WiGndb3pTjffXuCr3LonMv",
+	"pdykg4AQlo97UCwlv3xfKZhSXpXkfeCU3k0E1NBTM0oFaVSiDZTU2V/gvEXDmB2s6OFPy33AJ22xN/cL",
+	"RHiYHTq8T+7n9QCBQj/0A2InbX+U12nTEyvMmn64S+yF8640kZVXOJMABwkjgBXqK3LCuIenkRY0sMcS",
+	"FzNtpHMjHhnm3sAbPnI4ea88WbFTLeDrUrF9JkJebjjR2nhejcqaLFC2ZSB4cifhWRD+gLETM6FuhHkA",
+	"ga+0ycBKYbBk5rYLJuGd/ZHg9uTf2wNU+zdxb3W4M1KdrRVTXBrLxzTBoyHP7dE3Z+mp+G4AizHldgit",
+	"YudPzh4nPX3rAxpW69sP7gHfP3X/sDzrnZ89Pn260wvGT+K7mswexNq9MLeMl8I2L+9COhj7twvkRbaV",
+	"dUsFWXgiMT6/vZkLY379Fm6RdevBwzqhCgMe71kB5i6cd6dyrK4GpWpRL6IhhMLUjTraDdPC2H1hDaCP",
+	"iLlhY+0T+s8QJLoSHFuX4Xev9DWZtFh6td3SNliyF7R4ANxT20tqVJsV0INp+TgpeaUHYuhMLGznjpq1",
+	"h13Rwx6P36WYd2rSQmFcifTGjWVnp6deTLfdt4aEurNei3womLNZPDsRs5r1TyZa35qTfvD73HweGSIl",
+	"MHKsvHOI+I1Od3piV5g6MT3iXyrAjiXpYMIKlQljPL3dWN4JIIf10BMXr18wnqa5+8wI+DBNhRYx9uWo",
+	"7b23GO2Ku4NgknijF7k4+fdeEmvhpZw0GSwQd/JWndvC4VSc0B9ws3rnvbG0k2KAQgDZjqNA+d7+3i+y",
+	"hygQcMPet82/i66rXCM4Q7PJwOdZ5iR+VCiM3kFxG36i0qmgZoUlcU0CD9BIuuM0yzXUtMSIZ85DR6US",
+	"dq7z2wTA/QjnQo4n1hyzFQhMd5poBnDZjrjMwKoPdkyCdNuqCUvPWYXX8IReR3Ws8HD0GeDp917PWpmA",
+	"cWLXZAGX11XvUP3cVenIxVDnKTDGORHZ3wCmHv9DkM24f4FWH+kc/MymngYa8au3gOlNOg/x+j06SIDX",
+	"P+xBw7vXAfz3a4zumlKCD0g04/3cSnQGThGVRbPhRBsRL1E9/HIe/JDcR2S39b7cb1z3ILvTRW8ITOtB",
+	"mkNg5AcM6m57gpv15wnFERtuzzeCp2WjtT/i52ymc2sSdsdzyQeZMAmbCJ7ZCaKhJaBVaxSiNHHSF14R",
+	"h+8Hw49cqAoNJJTVrFMbL+AN9qh7XjUYfEWWU18UwKnosGfVPSDESp0ThCYUCpUd2U0t2M6naSivOXv8",
+	"/f2WytfWsdNGGV5ZNTS8QAvxgdv6iZ67jc+L1hRba8R6LcHDjzKzIkesgPpWUgjduRQzqZy/4jHyJ7wB",
+	"R6BiE+7L1lCf5etqbSAfN0mSETyHSo72wpSstvKW9W1OlAeLKpZYbFQoRqoNGuSjh4cA4gDFFDxR/wvf",
+	"9P1HdE5fm/18w8ed2s5OnBhHXeoUEOaxklV9vMtxMevRhK5qTlIqkLnEB6oAg4AbgLp7FkAnsJLH3JpN",
+	"3CbXfvROlZrpHJ8H4DjmiiKFR1KxQa7nzqHAsga/ROkKaE+ESDUYddHAy7WPC3q23KHWt1Ics3e5VmPw",
+	"bNHuhn+GeoqxJMRUgx/AOjtV/srKaWO1PS1hVzERfPrDFMi/jF501xjxhYhDBR/vWtijS1juBmsb3yRh",
+	"P1s7+01li66A8po4fOUY8OThuIK2COIwK4mRt+Pw9QrihEAC1vnZwOVclc0Q23NrhiA+meC5qfy2ybO+",
+	"xOGqorfJT6Zd04Vtv21XH2cyF7VZdw917rYJZ7lRDcR24pNMWyT4KL3Ic+EZ+MN9AW02PtJlbC74FGpa",
+	"QXCkYkYMtUoNxFPLnTR6KsCVFJkRoaTj6enT5uCI2REvJk7W311o5EqlgKriVHiY9HZ7g0yBzahWcqyO",
+	"nGqYcpmFboBMAz4kcgzmArAeEqpSrkfEEaLLE+UrTakmqlmR9pj13eXzQSsqtHbj9OGhU2kMAt6u0JM1",
+	"eFP0Lh1eyi+UsTzL4KthvK5u55/1nLIR5aBuBSAVMS7yFrBnMfcZZ33iFnpDsuSF9WCLWPjhJgNy4HwK",
+	"92+tb6NBxhth7Esus27tI3yRsuSn62zAtVM1HFeAOprdySObcp+9MHjKNmzHFWA602cRqMF4E/eYvats",
+	"EvQkpSKH/uuZ53rNJNJm0xE0Ez03DJ1aeqamuz+SXZJj9Zv6x9rPC3MLC/PbTKgXz8tFG+mcnIZy/B02",
+	"162pVBswKJ2LDNkdcDsA7I+457hawK0lDbtVet4QeJZj9WLHbakkwYOVReVqfinw2iOP+VJPZ1wtnEzp",
+	"Anq0ijzrnfdOtEyHJ/AqPcSibrffMPWXwk50enAd2mBoOo3qayo5uj3uGnJXy/YGJu7viVs7AO1uOrZY",
+	"tanBlIWqDcXv5JhbnR9XS0jHwvYxsBh6SZwgOr+U3B6yckbOJZpKVViCzUOaRARhPw/l6LdiEaByDYEy",
+	"rcrQX5wWeY0f30eYWrb14kB/dSZeB1ChDbvuzjl2evl1sTrs/RKezU57f0JgdI0i0Oj8vtK1hgIlRCpS",
+	"3EM3EycbQycpqB7wJV6/eIUFWyOpxiKf5TLGwUb95rSznTrCNMiFR+T7AhzhKEz8V+UGB2HdXjjN5Gii",
+	"jT1aq5XcYF5pMEmN5BWJYmMtqMizH1qcX+lU9JGdhfv2PrBG8ykgccdpTq+vf/5ZG/sLvEsnkRgc4N7T",
+	"aOV7dVZ9ABXYofGfDJPr65+Z22F2KxbAW+ueyAF5b+vec1PMZjpfY3VeMMtz5CiVio3/S84egSaanleg",
+	"vQPjvC1xaoPbLnOfTDJJoC+BOB9RUo7qPiN0DI+dTU2VU3yMFY8+IpkBXAcFaTI9TthU2FwO8dNjnevC",
+	"IowLMqJghkGkyIOMVjTawGRrSfqYss/CBIF5xv0wkWkqFE71zdXF85dXx/Zj6RnloqQyJJ5hN1rVYWXu",
+	"F/JOwHywj6SYuX3j7O+Fc42JOwkv9cZoJu7UBT5rE0bDK8CEwLuf1g8YQs2tSBNwKQVP/Rpi3sTOhbLE",
+	"64p9xZ66uFWDPbVI1LM3G8m3gT34BX4VPk1/53nOF1vnDZ141g+wk1Rue+c9bKuOAEesnFzo6A6rXLlA",
+	"LnHQo+fSQO1nlHLkAoOXI0qoeo7kTiNzFx7ygZy/IZ6dWwAJGVUQjBLPL0zvB9P0KqBUHf43m5SHFXy6",
+	"W+XaVEwHvrNqnANTI3s30f68uJGYERjglDn42TBYE46jm8dXX8/mXqPzYjZYxvWVbOThbexPh0c9aB2b",
+	"W7GvtIjNksxuWPTNJWzVo+QWEo8T0yqwh8OfKjXtpgFn8aBredhjcR/lay135H6L1/bflS6QC/n0QVAL",
+	"+fQBa9a2O7BVNbkeqBBA1hNmhnrm/ougWO4n8XEm88VSrYIi0Hpsr5HWSWPDpegR87rbkM5hAH2BwsXr",
+	"F6sIgFvXINyg6R1NMD+rNC3VGqCazHGPlNbJAXs45L1u0fYaIh8AF8or2xzMZwJjYkv82e0iIR5ob0Pe",
+	"+Y3POXuM6KbcM2AvwfR2SSvvivd430llj2yn6idvy8xyYdaV5f6FZ1wNSycePs0ykY5FnvhfNiDenZMO",
+	"xOaphPFsDpdpMZ2K1DnWsGVQ0a/nnn/GefXvFZDCacUKZWXGlJ4fs+dQv5lDcOPtzeUz1re6D+AuwS9O",
+	"OTnFxLo6FVzZ0ulPAYPB+u9MtbITd7WPeBS76idh35powW8kbZBDii4XlbcbLM7hKkq8eZdQJC6pmngJ",
+	"IPUlNRj33E0Vmn2NW0Ce4dLAEauQCk3E9Ji5u9Y3b4auzRLX0Q+d8kVDeGCwaKro/P50l+JJWLMfcz3t",
+	"tf3wje41ofpZNKr2BQf0PaEHeBLsYGMN7Gn7J+2Iotil/Q678UZARKHT6uw5N4xnmR66yyspz0xFdaFa",
+	"aqO7TgZFOl5HH+ScaQqubKCZ+As9qcM1xiE6tcXoLSoKFfPVqPAgM281Kb4NK75qI9eWvEVIIew3XNLG",
+	"gg7GslC8RZpuYXyLrwsDYuDn3GJNG/zSn/WcTYvhBOAuI5eHuxUqqsPZv0WWutWl9meeCZXynHb7X9/e",
+	"XP7bMYMiazPhGOgGSFhKDsHHoCSsj7M/BuRO5+VWG6A9TyLdNH38d9+7x6HRBhhJ+IL4ystHTvWdVON+",
+	"QKSNutCH2PId0QX4FEolzh+fQiBccFPkTu8OZ8WHiS4AQQccv8ql5JbTTfCb0+T70+Ts9BRM5QGhD0B/",
+	"ki5sewgBfP3W/nqsQBUsrYP614EYYBvZXtEXMs32xE2e5XIofFoKwtNDANngaCtBTE1V9Fxcwb9IM/G8",
+	"BoWz1rT7UedlGSWlYEGPge3VYFCV4rLSsPLdY8iiINXg9999izmXtcyDsRGAWjE+wjenlRG+Od00QJfW",
+	"hFvrTu+5KnUQsUSUO4QlGBClTqpMEhOn+6Y6Qm+8hcWBN1cz/RU5HP3Boo81IugeGHZ5/TvY9VoJ9h/X",
+	"v71iGtQF4+A3J0C56qeWUOU04k7kGgCBAJ9FWZHfkVdAaSJyGN4rzoY6z6uIt1h1RLMg/wf64I7ZC3oS",
+	"rd+E3wlwnABTHPG6tMX632cB2JgNC8u4ZVOZKjmeWLxj3ivKagFDlD1+r94rBDyHRRiQH4k3zU9XNwyX",
+	"su+MP6TuYMWsarJEXMDXOaQbRGEeAVg0w5whvBD6lu41kvdqsIDL099WTpsYvmDaTkQ+l0Y8Q7AIPhNQ",
+	"yWN8mC7mBl59dPZwgycYO52UyIx3rA3NXaVdDf/ljlWGyDX0eg1ta3EcOWnu2+mseZgw2pfuXm6n5z4e",
+	"qXRV163Mtedk8MTtYZvPzTIuNzwxmuAeyexryW7fLAWIEFvbDX1eCfMA/SQqiwUimVu9jxo++ZTr+eeT",
+	"Uu2tqfDMpRWezdZpwwAkpMSYW3knGBqCEO/yBSaZGIX2WLSchUfgQn+Gm6aqzUucVKs40g1q6EeGIfjU",
+	"cZyLI9fztUQcoY5CKvvt014bA2BHmzkX3ISZB74JSsgQJQXidRh3y8CNNOcYmsMCyva2MazgZbnF95zR",
+	"wsiInjcdUpKng7Ti3goE+ecgoZG46442OFrQG40Wb2iXvL1DqG0X05klQ9vnRxFo29nhx43R09c5wUd0",
+	"uzc0TKdRK+qjcu/bSl/9f9xd32/bNhD+Vwi/7EV2fgzZQ4I9BBuGFljWoknXAUOwKBbtEJFEQaTsGkP/",
+	"94L3g5JiybFlyUn6VMS1LJFHnu6O333fhpNn8o8uGDWly0njVSCMhtWEZhBwcum9eBYa67zNUsbxRFym",
+	"aJTSTFiEMf4tvZZhPzVJx53PWfHo/HhyfBqM+AFcuPT50ygYzf0XTiZnLp9OdL76b67uy8uOz4KRzcPZ",
+	"TE3df8BnJ7v5g6rRD+wLBl5v19L6wt2Wa65p21PAsBH05UuivrZjdG6psuMj5r3kKj4bpCB+9vUHXA8X",
+	"BLA0KD8DTB26SKNWWgqExDXyQ7hvVNgh8M8x/PtjMEO4qR0ciYaIry5ItJZF+aJQNDdlbxSKVpg6l3cn",
+	"KBrGmVgWIbAM6/v4vkSAXri0euqC4pa3e6/T2O+WOAQKbVdjHAaGtr9Z+kfJuGd6ARiau+0LwtB2Wx8t",
+	"LvJoFk6txtd4u6ucauiVmEIrASwXonIQcy2s1tg0BJvaQDsRNy/VJHHCGLl1uIeCOKeTUMVN/UIGfcAf",
+	"9IBvwaN+glMrEF5ECgpB04ttHTBBywctYm2gPpFsaz73kbEyGxfZOnNszZ4uGd7QxHODcrWPYqlz30gI",
+	"B2rY41LC3S6AZjjMYyWxniyBUeOGihQlMY+WlToq1gvdm7UNLgeG/VOlj/vwi+2ijTsQPs4NYXgxWgTE",
+	"ocmoqcgylRawvJEVQHB2h8XUKlBbW0y7AFZr8NSAAnjIMXQG6hzpCl437SF8Z4HsAyDPh9e5ZpM2I1yf",
+	"e/e3bvZFGBfyCZBVfMTWdxDzwL6aNYnztu3rDdUfPaCPUR7lCp6pDE0wYKFzKHBU9cMBlS6UleMwCscn",
+	"nL5hJbvM395HMsm0lel0NcbW08bjgtNnO9T2KmYyvktlkiCsfNw/K+J4+0Llh2X6w4KCn3q9EgHs6TZh",
+	"l+wd9GyJB37PvouXo+crTOVXyxRVQqcXm0ioNqSJe2+kV4sZXvNmXWy2kHmkpr5/vaXxSSxkrmbKa7KF",
+	"VlbO7KHX1VqAHAmrkazVNwQnYSTLSBVRvnTXgOhDAfJBpm5MVP/G73NX+0BvoMpdhuyxIDV354n1jKei",
+	"o0Qzc6RuIr7JZSxDxk7UCcMqDd9JYSzCy9os0Myx1+v0mwGISmpzXxv+T0bcFyqOdkTbL+U9SAHtoKR2",
+	"ibRVnNmpOQjYP8pVh0rsF779m2/BpZEMGvN9dCm9EbqwRkWy9FeIn5yRwFNnIRxeC1tKqkUyVpDmx3qO",
+	"WZ1XVlsiyBZURojLXKatBVCaurcFrV36h95fYe0LMj5YEcswMh4RWzLDlzzsJMXV5NX6n8bed8egZdCO",
+	"Fmksg155DX2snT2qNBJuyNhTA7yr5+Lun/FfRRzrzIyv1TwFGTBoAbpbnPxaaqs9yK/i3dXlb+Prd5fj",
+	"07Nf3I9WLr1RiTQ2TLK7wKUsoNcUeVVWVl1jAmoqgrmPgMRle+U1qMRARd2NBp11wuNkCs6H0NKgCakH",
+	"tCPtB7i9LLqOKRK5u1qQMcllGLnAqvLRLFSxjJz93cBH5wBwa1JmQ1q6B2szc350NFUTutlE53NSzEvR",
+	"aNvnXzRBL1BupjsfXo2t00Zsfw8d0YtGbaF1RVLHiBdVBvhlISH8+Rja7ZqjkN/LGwyZW72yiIVGvRo0",
+	"ZPHtNi4AQOYiMm/AkiFPcc99LRZI149ySZ9sIqryoQyd4zpPSmRqztEadu5CL+hA0p+RXaAAQL5qOpLg",
+	"Wx8+Y+9/mQyILWHNWL9OiF0LWoISncveVsdmntwPaEns6CfuTDjoJIGWZWMQeyPNq469DmPAULi55YBC",
+	"pIAK3cVo9S7//0fMS37+763bB1gUcn/cui/mC55h4pKFOaT7NVEWQjdaymT5VF2FDLkFyQ7P5bKcGZZf",
+	"6RJm8V2/ClBFGLsR4QffhetX69dcIUEf6/0X6RNh7Aplmml8UC0ihbvHhYJ8Ugp1xyWx0/qxRkB+vHZa",
+	"W6SQwE91pjDgZfaf8trqQzU8BW2yAMJHeIAEObz941fN3zLf1Phg3YIHMk3fjY9kx1bDHzKNKmOKZW5b",
+	"fzGnkZW8ZoYOLtf5zSrwLaIwa55twAA9UE9kwKhI95v3vleXfghBcd9uv30PAAD//w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -809,29 +809,31 @@ func (e NodeStatus) Valid() bool {
 
 // Defines values for NoticeEvent.
 const (
-	NoticeEventAccessAsked           NoticeEvent = "access.asked"
-	NoticeEventAlertEnded            NoticeEvent = "alert.ended"
-	NoticeEventAlertStarted          NoticeEvent = "alert.started"
-	NoticeEventBudgetReached         NoticeEvent = "budget.reached"
-	NoticeEventBudgetRemoving        NoticeEvent = "budget.removing"
-	NoticeEventControlplaneFailing   NoticeEvent = "controlplane.failing"
-	NoticeEventControlplaneRecovered NoticeEvent = "controlplane.recovered"
-	NoticeEventDeploymentCanceled    NoticeEvent = "deployment.canceled"
-	NoticeEventDeploymentCreated     NoticeEvent = "deployment.created"
-	NoticeEventDeploymentDegraded    NoticeEvent = "deployment.degraded"
-	NoticeEventDeploymentExpiring    NoticeEvent = "deployment.expiring"
-	NoticeEventDeploymentFailed      NoticeEvent = "deployment.failed"
-	NoticeEventDeploymentForgotten   NoticeEvent = "deployment.forgotten"
-	NoticeEventDeploymentOffline     NoticeEvent = "deployment.offline"
-	NoticeEventDeploymentOnline      NoticeEvent = "deployment.online"
-	NoticeEventDeploymentReady       NoticeEvent = "deployment.ready"
-	NoticeEventDeploymentRecovered   NoticeEvent = "deployment.recovered"
-	NoticeEventDeploymentRemoved     NoticeEvent = "deployment.removed"
-	NoticeEventDeploymentStuck       NoticeEvent = "deployment.stuck"
-	NoticeEventNodeIncompatible      NoticeEvent = "node.incompatible"
-	NoticeEventNodeOffline           NoticeEvent = "node.offline"
-	NoticeEventNodeOnline            NoticeEvent = "node.online"
-	NoticeEventNodeUntrusted         NoticeEvent = "node.untrusted"
+	NoticeEventAccessAsked             NoticeEvent = "access.asked"
+	NoticeEventAlertEnded              NoticeEvent = "alert.ended"
+	NoticeEventAlertStarted            NoticeEvent = "alert.started"
+	NoticeEventBudgetReached           NoticeEvent = "budget.reached"
+	NoticeEventBudgetRemoving          NoticeEvent = "budget.removing"
+	NoticeEventControlplaneFailing     NoticeEvent = "controlplane.failing"
+	NoticeEventControlplaneRecovered   NoticeEvent = "controlplane.recovered"
+	NoticeEventDeploymentCanceled      NoticeEvent = "deployment.canceled"
+	NoticeEventDeploymentCreated       NoticeEvent = "deployment.created"
+	NoticeEventDeploymentDegraded      NoticeEvent = "deployment.degraded"
+	NoticeEventDeploymentExpiring      NoticeEvent = "deployment.expiring"
+	NoticeEventDeploymentFailed        NoticeEvent = "deployment.failed"
+	NoticeEventDeploymentForgotten     NoticeEvent = "deployment.forgotten"
+	NoticeEventDeploymentOffline       NoticeEvent = "deployment.offline"
+	NoticeEventDeploymentOnline        NoticeEvent = "deployment.online"
+	NoticeEventDeploymentReady         NoticeEvent = "deployment.ready"
+	NoticeEventDeploymentRecovered     NoticeEvent = "deployment.recovered"
+	NoticeEventDeploymentRemoved       NoticeEvent = "deployment.removed"
+	NoticeEventDeploymentStuck         NoticeEvent = "deployment.stuck"
+	NoticeEventDeploymentVerdict       NoticeEvent = "deployment.verdict"
+	NoticeEventDeploymentVerdictVoided NoticeEvent = "deployment.verdict_voided"
+	NoticeEventNodeIncompatible        NoticeEvent = "node.incompatible"
+	NoticeEventNodeOffline             NoticeEvent = "node.offline"
+	NoticeEventNodeOnline              NoticeEvent = "node.online"
+	NoticeEventNodeUntrusted           NoticeEvent = "node.untrusted"
 )
 
 // Valid indicates whether the value is a known member of the NoticeEvent enum.
@@ -874,6 +876,10 @@ func (e NoticeEvent) Valid() bool {
 	case NoticeEventDeploymentRemoved:
 		return true
 	case NoticeEventDeploymentStuck:
+		return true
+	case NoticeEventDeploymentVerdict:
+		return true
+	case NoticeEventDeploymentVerdictVoided:
 		return true
 	case NoticeEventNodeIncompatible:
 		return true
@@ -1500,6 +1506,27 @@ func (e UserKind) Valid() bool {
 	case UserKindPerson:
 		return true
 	case UserKindService:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for VerdictOutcome.
+const (
+	VerdictOutcomeFailed  VerdictOutcome = "failed"
+	VerdictOutcomePassed  VerdictOutcome = "passed"
+	VerdictOutcomeRemarks VerdictOutcome = "remarks"
+)
+
+// Valid indicates whether the value is a known member of the VerdictOutcome enum.
+func (e VerdictOutcome) Valid() bool {
+	switch e {
+	case VerdictOutcomeFailed:
+		return true
+	case VerdictOutcomePassed:
+		return true
+	case VerdictOutcomeRemarks:
 		return true
 	default:
 		return false
@@ -2540,8 +2567,11 @@ type Deployment struct {
 	TombstoneUntil *time.Time `json:"tombstone_until,omitempty"`
 
 	// UsualSeconds How long runs of the project usually take; only while it is queued or applying.
-	UsualSeconds *float64         `json:"usual_seconds,omitempty"`
-	Versions     []ServiceVersion `json:"versions"`
+	UsualSeconds *float64 `json:"usual_seconds,omitempty"`
+
+	// Verdict What QA said last; absent if nothing. It may be void.
+	Verdict  *Verdict         `json:"verdict,omitempty"`
+	Versions []ServiceVersion `json:"versions"`
 
 	// Visitors Who made a request to its URLs within the last five minutes, the last first; absent is nobody.
 	Visitors *[]Visitor `json:"visitors,omitempty"`
@@ -5409,6 +5439,9 @@ type Team struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamList defines model for TeamList.
@@ -5425,6 +5458,9 @@ type TeamPut struct {
 
 	// SecondFactor Every member who signs in with a password must have a second factor. Without it, nothing changes about that.
 	SecondFactor *bool `json:"second_factor,omitempty"`
+
+	// Verdicts The members may say QA's verdict on deployments of the projects and environments that the team has a grant on. Without it, nothing changes about that.
+	Verdicts *bool `json:"verdicts,omitempty"`
 }
 
 // TeamSaved defines model for TeamSaved.
@@ -5718,6 +5754,82 @@ type UserSaved struct {
 	Created bool `json:"created"`
 	User    User `json:"user"`
 }
+
+// Verdict defines model for Verdict.
+type Verdict struct {
+	At     time.Time `json:"at"`
+	Author string    `json:"author"`
+
+	// Commit The commit of the pull request that has the status, if any.
+	Commit *string `json:"commit,omitempty"`
+
+	// DigestSet The set of images that it is about.
+	DigestSet string `json:"digest_set"`
+	Id        string `json:"id"`
+
+	// Images Each image of the deployment; absent from lists of deployments.
+	Images *[]VerdictImage `json:"images,omitempty"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text.
+	Remarks *string `json:"remarks,omitempty"`
+
+	// Run The run that the deployment had then.
+	Run int `json:"run"`
+
+	// VoidedAt Absent while it stands.
+	VoidedAt *time.Time `json:"voided_at,omitempty"`
+
+	// VoidedReason Why it does not stand any more.
+	VoidedReason *string `json:"voided_reason,omitempty"`
+}
+
+// VerdictCreate defines model for VerdictCreate.
+type VerdictCreate struct {
+	// DigestSet The set of images that was tested.
+	DigestSet string `json:"digest_set"`
+
+	// Outcome One with remarks has passed, and people should know something.
+	Outcome VerdictOutcome `json:"outcome"`
+
+	// Remarks Plain text; needed for the outcome `remarks`.
+	Remarks *string `json:"remarks,omitempty"`
+}
+
+// VerdictImage defines model for VerdictImage.
+type VerdictImage struct {
+	// AttachedAt When the statement was attached to it in its registry.
+	AttachedAt *time.Time `json:"attached_at,omitempty"`
+	Digest     string     `json:"digest"`
+	Image      string     `json:"image"`
+
+	// Problem Why it is not attached yet. It is tried again for a day.
+	Problem *string `json:"problem,omitempty"`
+}
+
+// VerdictKey defines model for VerdictKey.
+type VerdictKey struct {
+	// PublicKey ECDSA on P-256, in PEM.
+	PublicKey string `json:"public_key"`
+}
+
+// VerdictList defines model for VerdictList.
+type VerdictList struct {
+	// DigestSet The set of images that the deployment runs now.
+	DigestSet string    `json:"digest_set"`
+	Items     []Verdict `json:"items"`
+
+	// May Whether you may say one now.
+	May bool `json:"may"`
+
+	// Refusal Why not, as a sentence.
+	Refusal *string `json:"refusal,omitempty"`
+}
+
+// VerdictOutcome One with remarks has passed, and people should know something.
+type VerdictOutcome string
 
 // Version defines model for Version.
 type Version struct {
@@ -6091,6 +6203,12 @@ type StreamServiceLogsParams struct {
 	Follow *bool      `form:"follow,omitempty" json:"follow,omitempty"`
 	Tail   *int       `form:"tail,omitempty" json:"tail,omitempty"`
 	Since  *time.Time `form:"since,omitempty" json:"since,omitempty"`
+}
+
+// GiveVerdictParams defines parameters for GiveVerdict.
+type GiveVerdictParams struct {
+	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
+	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
 // ListEnvironmentsParams defines parameters for ListEnvironments.
@@ -6490,6 +6608,9 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
+
+// GiveVerdictJSONRequestBody defines body for GiveVerdict for application/json ContentType.
+type GiveVerdictJSONRequestBody = VerdictCreate
 
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
@@ -7331,6 +7452,38 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 	CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListVerdicts What QA says about a deployment, the newest first
+	//
+	// At most 100. Only the newest can stand: it is void as soon as the deployment runs other images.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/verdicts (the `ListVerdicts` operationId).
+	ListVerdicts(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GiveVerdictWithBody Say QA's verdict on a ready deployment
+	//
+	// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+	GiveVerdictWithBody(ctx context.Context, id InId, params *GiveVerdictParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GiveVerdict Say QA's verdict on a ready deployment
+	//
+	// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+	GiveVerdict(ctx context.Context, id InId, params *GiveVerdictParams, body GiveVerdictJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetVerdictStatement The signed statement of a verdict
+	//
+	// A Sigstore bundle with a DSSE envelope that holds an in-toto statement, as it is attached to each image.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
+	GetVerdictStatement(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ApplyDocumentsWithBody Create, change and delete definitions in one transaction
 	//
@@ -9107,6 +9260,13 @@ type ClientInterface interface {
 	// Corresponds with DELETE /api/v1/users/{name}/tokens/{id} (the `DeleteUserToken` operationId).
 	DeleteUserToken(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetVerdictKey The public key of verdicts
+	//
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	//
+	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
+	GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetVersion The control plane's build
 	//
 	// The release that control plane and agents must share.
@@ -10530,6 +10690,78 @@ func (c *Client) CreateReachTicketWithBody(ctx context.Context, id InId, step In
 // Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 func (c *Client) CreateReachTicket(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreateReachTicketRequest(c.Server, id, step, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListVerdicts What QA says about a deployment, the newest first
+//
+// At most 100. Only the newest can stand: it is void as soon as the deployment runs other images.
+//
+// Corresponds with GET /api/v1/deployments/{id}/verdicts (the `ListVerdicts` operationId).
+func (c *Client) ListVerdicts(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListVerdictsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GiveVerdictWithBody Say QA's verdict on a ready deployment
+//
+// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+func (c *Client) GiveVerdictWithBody(ctx context.Context, id InId, params *GiveVerdictParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGiveVerdictRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GiveVerdict Say QA's verdict on a ready deployment
+//
+// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+func (c *Client) GiveVerdict(ctx context.Context, id InId, params *GiveVerdictParams, body GiveVerdictJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGiveVerdictRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetVerdictStatement The signed statement of a verdict
+//
+// A Sigstore bundle with a DSSE envelope that holds an in-toto statement, as it is attached to each image.
+//
+// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
+func (c *Client) GetVerdictStatement(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetVerdictStatementRequest(c.Server, id, verdict)
 	if err != nil {
 		return nil, err
 	}
@@ -14525,6 +14757,23 @@ func (c *Client) DeleteUserToken(ctx context.Context, name InName, id InId, reqE
 	return c.Client.Do(req)
 }
 
+// GetVerdictKey The public key of verdicts
+//
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+//
+// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
+func (c *Client) GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetVerdictKeyRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // GetVersion The control plane's build
 //
 // The release that control plane and agents must share.
@@ -17889,6 +18138,143 @@ func NewCreateReachTicketRequestWithBody(server string, id InId, step InStep, co
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListVerdictsRequest constructs an http.Request for the ListVerdicts method
+func NewListVerdictsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/verdicts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGiveVerdictRequest calls the generic GiveVerdict builder with application/json body
+func NewGiveVerdictRequest(server string, id InId, params *GiveVerdictParams, body GiveVerdictJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewGiveVerdictRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewGiveVerdictRequestWithBody constructs an http.Request for the GiveVerdict method, with any body, and a specified content type
+func NewGiveVerdictRequestWithBody(server string, id InId, params *GiveVerdictParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/verdicts", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetVerdictStatementRequest constructs an http.Request for the GetVerdictStatement method
+func NewGetVerdictStatementRequest(server string, id InId, verdict string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "verdict", verdict, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/verdicts/%s/statement", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -25395,6 +25781,33 @@ func NewDeleteUserTokenRequest(server string, name InName, id InId) (*http.Reque
 	return req, nil
 }
 
+// NewGetVerdictKeyRequest constructs an http.Request for the GetVerdictKey method
+func NewGetVerdictKeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/verdict-key")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetVersionRequest constructs an http.Request for the GetVersion method
 func NewGetVersionRequest(server string) (*http.Request, error) {
 	var err error
@@ -26489,6 +26902,42 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/deployments/{id}/services/{step}/tickets (the `CreateReachTicket` operationId).
 	CreateReachTicketWithResponse(ctx context.Context, id InId, step InStep, body CreateReachTicketJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateReachTicketResponse, error)
+
+	// ListVerdictsWithResponse What QA says about a deployment, the newest first
+	//
+	// At most 100. Only the newest can stand: it is void as soon as the deployment runs other images.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/verdicts (the `ListVerdicts` operationId).
+	ListVerdictsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListVerdictsResponse, error)
+
+	// GiveVerdictWithBodyWithResponse Say QA's verdict on a ready deployment
+	//
+	// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+	GiveVerdictWithBodyWithResponse(ctx context.Context, id InId, params *GiveVerdictParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GiveVerdictResponse, error)
+
+	// GiveVerdictWithResponse Say QA's verdict on a ready deployment
+	//
+	// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+	GiveVerdictWithResponse(ctx context.Context, id InId, params *GiveVerdictParams, body GiveVerdictJSONRequestBody, reqEditors ...RequestEditorFn) (*GiveVerdictResponse, error)
+
+	// GetVerdictStatementWithResponse The signed statement of a verdict
+	//
+	// A Sigstore bundle with a DSSE envelope that holds an in-toto statement, as it is attached to each image.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
+	GetVerdictStatementWithResponse(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*GetVerdictStatementResponse, error)
 
 	// ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
 	//
@@ -28494,6 +28943,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with DELETE /api/v1/users/{name}/tokens/{id} (the `DeleteUserToken` operationId).
 	DeleteUserTokenWithResponse(ctx context.Context, name InName, id InId, reqEditors ...RequestEditorFn) (*DeleteUserTokenResponse, error)
+
+	// GetVerdictKeyWithResponse The public key of verdicts
+	//
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
+	GetVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVerdictKeyResponse, error)
 
 	// GetVersionWithResponse The control plane's build
 	//
@@ -31910,6 +32368,174 @@ func (r CreateReachTicketResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CreateReachTicketResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListVerdictsResponseDefaultHeaders the declared response headers of an HTTP default response for ListVerdicts
+type ListVerdictsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListVerdictsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *VerdictList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListVerdictsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListVerdictsResponse) GetJSON200() *VerdictList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListVerdictsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListVerdictsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListVerdictsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListVerdictsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListVerdictsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GiveVerdictResponseDefaultHeaders the declared response headers of an HTTP default response for GiveVerdict
+type GiveVerdictResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GiveVerdictResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Verdict
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GiveVerdictResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r GiveVerdictResponse) GetJSON201() *Verdict {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GiveVerdictResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GiveVerdictResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GiveVerdictResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GiveVerdictResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GiveVerdictResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetVerdictStatementResponseDefaultHeaders the declared response headers of an HTTP default response for GetVerdictStatement
+type GetVerdictStatementResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetVerdictStatementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *map[string]interface{}
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetVerdictStatementResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetVerdictStatementResponse) GetJSON200() *map[string]interface{} {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetVerdictStatementResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetVerdictStatementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetVerdictStatementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetVerdictStatementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetVerdictStatementResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -41121,6 +41747,62 @@ func (r DeleteUserTokenResponse) ContentType() string {
 	return ""
 }
 
+// GetVerdictKeyResponseDefaultHeaders the declared response headers of an HTTP default response for GetVerdictKey
+type GetVerdictKeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetVerdictKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *VerdictKey
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetVerdictKeyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetVerdictKeyResponse) GetJSON200() *VerdictKey {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetVerdictKeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetVerdictKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetVerdictKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetVerdictKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetVerdictKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
 type GetVersionResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -42711,6 +43393,66 @@ func (c *ClientWithResponses) CreateReachTicketWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseCreateReachTicketResponse(rsp)
+}
+
+// ListVerdictsWithResponse What QA says about a deployment, the newest first
+//
+// At most 100. Only the newest can stand: it is void as soon as the deployment runs other images.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/verdicts (the `ListVerdicts` operationId).
+func (c *ClientWithResponses) ListVerdictsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ListVerdictsResponse, error) {
+	rsp, err := c.ListVerdicts(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListVerdictsResponse(rsp)
+}
+
+// GiveVerdictWithBodyWithResponse Say QA's verdict on a ready deployment
+//
+// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+func (c *ClientWithResponses) GiveVerdictWithBodyWithResponse(ctx context.Context, id InId, params *GiveVerdictParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*GiveVerdictResponse, error) {
+	rsp, err := c.GiveVerdictWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGiveVerdictResponse(rsp)
+}
+
+// GiveVerdictWithResponse Say QA's verdict on a ready deployment
+//
+// `digest_set` is the set of images that was tested, as the deployment has it; if the deployment runs other images by now, the verdict is refused with `images_changed`. The verdict becomes a commit status of the pull request, and a signed in-toto statement that is attached to each image in its registry.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/deployments/{id}/verdicts (the `GiveVerdict` operationId).
+func (c *ClientWithResponses) GiveVerdictWithResponse(ctx context.Context, id InId, params *GiveVerdictParams, body GiveVerdictJSONRequestBody, reqEditors ...RequestEditorFn) (*GiveVerdictResponse, error) {
+	rsp, err := c.GiveVerdict(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGiveVerdictResponse(rsp)
+}
+
+// GetVerdictStatementWithResponse The signed statement of a verdict
+//
+// A Sigstore bundle with a DSSE envelope that holds an in-toto statement, as it is attached to each image.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
+func (c *ClientWithResponses) GetVerdictStatementWithResponse(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*GetVerdictStatementResponse, error) {
+	rsp, err := c.GetVerdictStatement(ctx, id, verdict, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetVerdictStatementResponse(rsp)
 }
 
 // ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
@@ -46044,6 +46786,21 @@ func (c *ClientWithResponses) DeleteUserTokenWithResponse(ctx context.Context, n
 	return ParseDeleteUserTokenResponse(rsp)
 }
 
+// GetVerdictKeyWithResponse The public key of verdicts
+//
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
+func (c *ClientWithResponses) GetVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVerdictKeyResponse, error) {
+	rsp, err := c.GetVerdictKey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetVerdictKeyResponse(rsp)
+}
+
 // GetVersionWithResponse The control plane's build
 //
 // The release that control plane and agents must share.
@@ -49342,6 +50099,165 @@ func ParseCreateReachTicketResponse(rsp *http.Response) (*CreateReachTicketRespo
 	switch {
 	case true:
 		var headers CreateReachTicketResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListVerdictsResponse parses an HTTP response from a ListVerdictsWithResponse call
+func ParseListVerdictsResponse(rsp *http.Response) (*ListVerdictsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListVerdictsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest VerdictList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListVerdictsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGiveVerdictResponse parses an HTTP response from a GiveVerdictWithResponse call
+func ParseGiveVerdictResponse(rsp *http.Response) (*GiveVerdictResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GiveVerdictResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Verdict
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GiveVerdictResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetVerdictStatementResponse parses an HTTP response from a GetVerdictStatementWithResponse call
+func ParseGetVerdictStatementResponse(rsp *http.Response) (*GetVerdictStatementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetVerdictStatementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest map[string]interface{}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetVerdictStatementResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -58175,6 +59091,59 @@ func ParseDeleteUserTokenResponse(rsp *http.Response) (*DeleteUserTokenResponse,
 	switch {
 	case true:
 		var headers DeleteUserTokenResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetVerdictKeyResponse parses an HTTP response from a GetVerdictKeyWithResponse call
+func ParseGetVerdictKeyResponse(rsp *http.Response) (*GetVerdictKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetVerdictKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest VerdictKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetVerdictKeyResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -857,37 +857,39 @@ type Relocation struct {
 }
 
 type Review struct {
-	ID           string
-	RuleID       string
-	Key          string
-	Number       int32
-	Title        string
-	Branch       string
-	Commit       string
-	Link         string
-	Tag          string
-	Want         string
-	Generation   int64
-	Done         int64
-	Told         int64
-	CommentID    string
-	Deployment   string
-	DeploymentID *string
-	State        string
-	Detail       string
-	GiveUpAt     time.Time
-	DueAt        time.Time
-	ClaimedUntil *time.Time
-	ChangedAt    time.Time
-	Repository   string
-	EventAt      *time.Time
-	RepositoryID string
-	Outside      string
-	NextID       *string
-	Remark       string
-	HostRecord   string
-	HostCommit   string
-	WaitsSince   *time.Time
+	ID            string
+	RuleID        string
+	Key           string
+	Number        int32
+	Title         string
+	Branch        string
+	Commit        string
+	Link          string
+	Tag           string
+	Want          string
+	Generation    int64
+	Done          int64
+	Told          int64
+	CommentID     string
+	Deployment    string
+	DeploymentID  *string
+	State         string
+	Detail        string
+	GiveUpAt      time.Time
+	DueAt         time.Time
+	ClaimedUntil  *time.Time
+	ChangedAt     time.Time
+	Repository    string
+	EventAt       *time.Time
+	RepositoryID  string
+	Outside       string
+	NextID        *string
+	Remark        string
+	HostRecord    string
+	HostCommit    string
+	VerdictWanted int64
+	VerdictTold   int64
+	WaitsSince    *time.Time
 }
 
 type ReviewAlias struct {
@@ -1093,6 +1095,7 @@ type Team struct {
 	Name         string
 	Description  string
 	SecondFactor bool
+	Verdicts     bool
 }
 
 type Template struct {
@@ -1239,6 +1242,40 @@ type User struct {
 	Address      string
 	Issuer       *string
 	Subject      *string
+}
+
+type Verdict struct {
+	ID           string
+	DeploymentID string
+	Run          int32
+	Outcome      string
+	Remarks      string
+	DigestSet    string
+	UserID       *string
+	Author       string
+	At           time.Time
+	Bundle       []byte
+	ReviewID     *string
+	Commit       string
+	VoidedAt     *time.Time
+	VoidedReason string
+}
+
+type VerdictImage struct {
+	VerdictID  string
+	Image      string
+	Digest     string
+	AttachedAt *time.Time
+	Problem    string
+	Attempts   int32
+	DueAt      time.Time
+}
+
+type VerdictKey struct {
+	One       bool
+	Key       []byte
+	PublicKey string
+	CreatedAt time.Time
 }
 
 type VolumeHold struct {

@@ -26,6 +26,7 @@ WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE r.due_at <= now() AND u.active
         AND (r.told < r.generation OR r.state = 'creating'
+            OR r.verdict_told < r.verdict_wanted
             OR EXISTS (SELECT FROM review_commands c WHERE c.review_id = r.id AND c.answer = '')
             OR r.done < r.generation
                 AND NOT (r.want = 'present' AND r.state = 'failed' AND r.give_up_at < now())
@@ -38,7 +39,7 @@ WHERE id IN (
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -85,6 +86,8 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.Remark,
 			&i.HostRecord,
 			&i.HostCommit,
+			&i.VerdictWanted,
+			&i.VerdictTold,
 			&i.WaitsSince,
 		); err != nil {
 			return nil, err
@@ -233,7 +236,7 @@ func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCo
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -271,13 +274,15 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.VerdictWanted,
+		&i.VerdictTold,
 		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -316,13 +321,15 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.VerdictWanted,
+		&i.VerdictTold,
 		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -361,6 +368,8 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.Remark,
 		&i.HostRecord,
 		&i.HostCommit,
+		&i.VerdictWanted,
+		&i.VerdictTold,
 		&i.WaitsSince,
 	)
 	return i, err
@@ -702,7 +711,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, waits_since FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -746,6 +755,8 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.Remark,
 			&i.HostRecord,
 			&i.HostCommit,
+			&i.VerdictWanted,
+			&i.VerdictTold,
 			&i.WaitsSince,
 		); err != nil {
 			return nil, err
@@ -969,9 +980,12 @@ const saveReview = `-- name: SaveReview :exec
 UPDATE reviews SET state = $1, detail = $2, done = $3, told = $4,
     comment_id = $5, deployment_id = $6, next_id = $7,
     remark = $8, waits_since = $9, host_record = $10, host_commit = $11,
-    due_at = $12, claimed_until = NULL,
+    due_at = $12, claimed_until = NULL, verdict_told = $13,
+    verdict_wanted = verdict_wanted + CASE WHEN reviews.deployment_id IS DISTINCT FROM $6::uuid
+        AND EXISTS (SELECT FROM verdicts v WHERE v.review_id = reviews.id
+            AND v.commit = reviews.commit) THEN 1 ELSE 0 END,
     changed_at = CASE WHEN state <> $1 OR detail <> $2 THEN now() ELSE changed_at END
-WHERE id = $13 AND generation = $14
+WHERE reviews.id = $14 AND reviews.generation = $15
 `
 
 type SaveReviewParams struct {
@@ -987,11 +1001,13 @@ type SaveReviewParams struct {
 	HostRecord   string
 	HostCommit   string
 	DueAt        time.Time
+	VerdictTold  int64
 	ID           string
 	Generation   int64
 }
 
-// What became of it, unless something new came in meanwhile.
+// What became of it, unless something new came in meanwhile. With another deployment the status of
+// a commit that has a verdict becomes another one.
 func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 	_, err := q.db.Exec(ctx, saveReview,
 		arg.State,
@@ -1006,6 +1022,7 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.HostRecord,
 		arg.HostCommit,
 		arg.DueAt,
+		arg.VerdictTold,
 		arg.ID,
 		arg.Generation,
 	)
