@@ -31,8 +31,8 @@ func (l *Lifecycle) ForgetVisitors(ctx context.Context, actor access.Actor) erro
 }
 
 // RequireNobodyThere refuses what would interrupt others: somebody made a request within
-// controlplane.PresenceFor, and is not the actor. Visitors that are only counted refuse nothing: the
-// actor may be one of them.
+// controlplane.PresenceFor, and is not the actor. Visitors that are only counted refuse nothing:
+// the actor may be one of them.
 func (l *Lifecycle) RequireNobodyThere(
 	ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 ) error {
