@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/plugins/stdio"
 )
 
@@ -38,8 +39,8 @@ func (r RunResult) ParseAnswer() (stdio.Response, error) {
 	case r.OutOfMemory:
 		return stdio.Response{}, errors.New("it ran out of memory and was killed")
 	case r.Overflow:
-		return stdio.Response{}, fmt.Errorf("it printed more than %d bytes on stdout and was "+
-			"killed; logs belong on stderr", stdio.MaxResponse)
+		return stdio.Response{}, fmt.Errorf("it printed more than %s on stdout and was "+
+			"killed; logs belong on stderr", quantity.FormatBytes(stdio.MaxResponse))
 	}
 	answer, err := stdio.ParseResponse(r.Stdout)
 	switch {

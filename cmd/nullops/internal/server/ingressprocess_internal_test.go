@@ -234,7 +234,7 @@ func (w *ingressWorld) hasNoOtherRights(t *testing.T) {
 		FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v') AND (
 		has_any_column_privilege($1, oid, 'INSERT, UPDATE') OR
 		has_table_privilege($1, oid, 'DELETE, TRUNCATE, TRIGGER'))`, w.role)
-	want = []string{"deployment_activity", "deployments", "gate_passes",
+	want = []string{"deployment_activity", "deployment_visitors", "deployments", "gate_passes",
 		"processes", "support_parts"}
 	if !slices.Equal(written, want) {
 		t.Errorf("the role writes %v, want %v", written, want)
