@@ -53,7 +53,7 @@ func (p *product) alertsByCause(t *testing.T) {
 	// promise: O-02
 	p.awaitAlerts(t, "their causes are there", hurry, causes, true)
 
-	p.does(t, "delete", "registry", "closed")
+	p.does(t, "delete", "registry", "closed", "--yes")
 	p.does(t, "certificate", "delete", "soon")
 	p.changeAudit(t, actor)
 	if said, code := p.backsUpTo(t, filepath.Join(p.dir, "a.backup")); code != 0 {
