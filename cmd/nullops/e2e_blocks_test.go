@@ -84,7 +84,7 @@ func (p *product) runsBlocks(t *testing.T) {
 var (
 	problem        = regexp.MustCompile(`(?m)^\s+\S+shown\.yaml:\d+: .*$`)
 	onlyKnownThere = regexp.MustCompile(`(?i)there is no (service|plugin|registry|environment|team|` +
-		`user|project|node-template|node template)|does not exist`)
+		`user|project|step|node-template)|does not exist|has no secret|reads no secrets from Vault`)
 )
 
 // previews has a command say what applying documents would change.
@@ -93,8 +93,8 @@ func (p *product) previews(t *testing.T, page, text string) {
 	file := filepath.Join(t.TempDir(), "shown.yaml")
 	writeFile(t, file, text, 0o600)
 	out, errs, code := runCommand(t, p.w.binary, []string{"NULLOPS_CLI_URL=" + p.url,
-		"NULLOPS_CLI_TOKEN=" + p.admin.token, "SMTP_TOKEN=x", "CHAT_URL=https://chat.example.org/x"},
-		"", "apply", "-f", file, "--dry-run")
+		"NULLOPS_CLI_TOKEN=" + p.admin.token, "SMTP_TOKEN=long-enough",
+		"CHAT_URL=https://chat.example.org/x"}, "", "apply", "-f", file, "--dry-run")
 	problems := problem.FindAllString(errs, -1)
 	if code != 0 && len(problems) == 0 {
 		t.Errorf("%s shows what is refused: %s%s\n%s", page, out, errs, text)

@@ -11,8 +11,8 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// A run's spans are its wait for room, its steps, each with its tries, what a person was waited
-// for, and its undo; each lies where and when it happened.
+// A run's spans are its wait for room, its steps, each with its tries, its wait for a person, and
+// its undo; each lies where and when it happened.
 func TestSpansOfRun(t *testing.T) {
 	begin := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	at := func(seconds int) *time.Time {

@@ -43,8 +43,9 @@ function listPages() {
 function runTests() {
   const run = (...args) => execFileSync('tools/run', args, { cwd: root, stdio: 'inherit' })
   run('prose')
-  run('gotest', '-run', '^(TestDocs|TestContract|TestReference)', './cmd/nullops',
-    './controlplane/api', './pipeline/compose', './cmd/nullops/internal/server', './tools/reference')
+  const packages = ['./cmd/nullops', './cmd/nullops/internal/server', './controlplane/api', './pipeline/compose']
+  // What holds docs/tested.json itself needs it first.
+  run('gotest', '-run', '^(TestDocs|TestContract)', '-skip', 'SayWhenTheyWereTested', ...packages)
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
