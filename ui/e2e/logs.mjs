@@ -71,6 +71,8 @@ const topOf = (log) =>
 
 /** The tail stays at its end; who scrolls up reads on there, whatever is written meanwhile. */
 async function tails(page, log) {
+  // What was pressed among the lines has stopped it.
+  await page.getByRole("button", { name: "Paused", exact: true }).click();
   await page.getByRole("button", { name: "Following", exact: true }).waitFor();
   await log.hover();
   await page.mouse.wheel(0, -400);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sayField } from "./fieldTexts";
+import { sayField, splitField } from "./fieldTexts";
 
 it.each([
   ["service.env.GREETING_TEXT", "variable GREETING_TEXT"],
@@ -14,3 +14,12 @@ it.each([
   ["input.seed_data", "input seed_data"],
   ["environment", "environment"],
 ])("%s is said as %s", (path, said) => expect(sayField(path)).toBe(said));
+
+it.each([
+  ["versions.web.tag", { step: "web", field: "tag" }],
+  ["versions.web.image", { step: "web", field: "image" }],
+  ["steps.api.service.env.A", { step: "api", field: "variable A" }],
+  ["steps.api", { step: "api", field: "" }],
+  ["status", { step: undefined, field: "state" }],
+  ["pipeline_version", { step: undefined, field: "pipeline version" }],
+])("%s belongs to %o", (path, of) => expect({ step: undefined, ...splitField(path) }).toEqual(of));

@@ -76,3 +76,13 @@ it("shows what is wrong with the values together above them, and with an entry b
   expect(screen.queryByText("At most 1 letter.")).not.toBeNull();
   expect(screen.queryByText("It must be one of the forms that the plugin accepts.")).not.toBeNull();
 });
+
+it("leads to the name, while none is typed", async () => {
+  render(<Form schema={within({ type: "object", additionalProperties: { type: "string" } })} />);
+  await add();
+  expect(document.activeElement).toBe(screen.getByPlaceholderText("Name"));
+  expect(held()).toEqual({});
+  await user.keyboard("Accept");
+  await add();
+  expect(held()).toEqual({ it: { Accept: "" } });
+});

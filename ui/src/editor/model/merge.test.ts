@@ -76,6 +76,11 @@ describe("three drawings", () => {
     expect(meets.map((one) => one.path)).toEqual(["service.files./etc/a.conf"]);
   });
 
+  it("are the same whether a step waits for an empty list or for none", () => {
+    const none = setField(base, "web", "needs", undefined);
+    expect(threeWay(none, setField(base, "web", "needs", []), none).mine).toEqual([]);
+  });
+
   it("make the step again that their fields came of, even of two entries with one name", () => {
     const twice = setField(base, "web", "service.ports", [
       { name: "", port: 1 },

@@ -52,3 +52,20 @@ it("takes no question about one node along to another", async () => {
   expect(screen.getByRole("heading", { level: 1 }).textContent).toBe("fra-02");
   expect(screen.queryByText(nodeTexts.disableTitle("fra-02"))).toBeNull();
 });
+
+it.each([
+  ["online", 0],
+  ["offline", 1],
+] as const)("offers to give up what is %s %i times", (status, times) => {
+  vi.spyOn(client, "GET").mockReturnValue(new Promise(() => undefined) as never);
+  const cache = new QueryClient();
+  shown.name = "fra-03";
+  cache.setQueryData(["node", "fra-03"], { ...node("fra-03"), status, deployments: 2 });
+  render(
+    <QueryClientProvider client={cache}>
+      <NodePage />
+    </QueryClientProvider>,
+  );
+  expect(screen.getByRole("button", { name: nodeTexts.revoke })).toBeTruthy();
+  expect(screen.queryAllByRole("button", { name: nodeTexts.forget })).toHaveLength(times);
+});
