@@ -12,10 +12,10 @@ import (
 
 // GiveUpMachine implements agent.MachineReleaser. What writes to volumes is all that has to be
 // released: everything else on a lost machine is replaced without a person's word.
-func (o *objects) GiveUpMachine(ctx context.Context, machine string) (services int, err error) {
+func (ob *objects) GiveUpMachine(ctx context.Context, machine string) (services int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	found, err := o.findMachine(ctx, machine)
+	found, err := ob.findMachine(ctx, machine)
 	if err != nil {
 		return 0, err
 	}
@@ -27,7 +27,7 @@ func (o *objects) GiveUpMachine(ctx context.Context, machine string) (services i
 		return 0, fmt.Errorf("machine %s is ready, and its pods may be at work: drain it with "+
 			"'kubectl drain %s'", machine, machine)
 	}
-	pods, err := o.pods.list(ctx, "", o.names.ownSelector())
+	pods, err := ob.pods.list(ctx, "", ob.names.ownSelector())
 	if err != nil {
 		return 0, wrapQueryErr(err)
 	}
@@ -36,9 +36,9 @@ func (o *objects) GiveUpMachine(ctx context.Context, machine string) (services i
 		if p.Spec.NodeName != machine || !hasClaims(p) {
 			continue
 		}
-		o.log.WarnContext(ctx, "a pod is removed whose machine was given up", "pod", p.Name,
+		ob.log.WarnContext(ctx, "a pod is removed whose machine was given up", "pod", p.Name,
 			"namespace", p.Namespace, "machine", machine)
-		if err := o.forgetPod(ctx, p); err != nil {
+		if err := ob.forgetPod(ctx, p); err != nil {
 			return services, err
 		}
 		if p.Labels[labelKind] == string(agent.KindService) {

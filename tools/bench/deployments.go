@@ -54,7 +54,8 @@ func (l *lab) deployIn(
 func (l *lab) remove(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleWithin)
 	defer cancel()
-	r, err := l.api.DeleteDeploymentWithResponse(ctx, id)
+	r, err := l.api.DeleteDeploymentWithResponse(ctx, id,
+		&apiclient.DeleteDeploymentParams{Anyway: new(true)})
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", id, err)
 	}
