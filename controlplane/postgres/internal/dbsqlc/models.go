@@ -846,38 +846,40 @@ type Relocation struct {
 }
 
 type Review struct {
-	ID            string
-	RuleID        string
-	Key           string
-	Number        int32
-	Title         string
-	Branch        string
-	Commit        string
-	Link          string
-	Tag           string
-	Want          string
-	Generation    int64
-	Done          int64
-	Told          int64
-	CommentID     string
-	Deployment    string
-	DeploymentID  *string
-	State         string
-	Detail        string
-	GiveUpAt      time.Time
-	DueAt         time.Time
-	ClaimedUntil  *time.Time
-	ChangedAt     time.Time
-	Repository    string
-	EventAt       *time.Time
-	RepositoryID  string
-	Outside       string
-	NextID        *string
-	Remark        string
-	HostRecord    string
-	HostCommit    string
-	VerdictWanted int64
-	VerdictTold   int64
+	ID             string
+	RuleID         string
+	Key            string
+	Number         int32
+	Title          string
+	Branch         string
+	Commit         string
+	Link           string
+	Tag            string
+	Want           string
+	Generation     int64
+	Done           int64
+	Told           int64
+	CommentID      string
+	Deployment     string
+	DeploymentID   *string
+	State          string
+	Detail         string
+	GiveUpAt       time.Time
+	DueAt          time.Time
+	ClaimedUntil   *time.Time
+	ChangedAt      time.Time
+	Repository     string
+	EventAt        *time.Time
+	RepositoryID   string
+	Outside        string
+	NextID         *string
+	Remark         string
+	HostRecord     string
+	HostCommit     string
+	VerdictWanted  int64
+	VerdictTold    int64
+	Fork           bool
+	ApprovedCommit string
 }
 
 type ReviewAlias struct {
@@ -895,6 +897,7 @@ type ReviewCommand struct {
 	AuthorID string
 	At       time.Time
 	Answer   string
+	Argument string
 }
 
 type ReviewEvent struct {
@@ -921,6 +924,7 @@ type ReviewRule struct {
 	Filter      []byte
 	Updates     string
 	Aliases     bool
+	Forks       bool
 }
 
 type RouteRow struct {
