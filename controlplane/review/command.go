@@ -132,7 +132,8 @@ func (r *Reviews) storeCommand(ctx context.Context, rule controlplane.ReviewRule
 			return err
 		}
 		stored, err := tx.Reviews().AddCommand(ctx, controlplane.ReviewCommand{Review: x.ID,
-			Verb: e.command.verb, Argument: e.command.argument, Author: e.command.author, AuthorID: e.command.authorID})
+			Verb: e.command.verb, Argument: e.command.argument, Author: e.command.author,
+			AuthorID: e.command.authorID})
 		if said = taken; !stored {
 			said = "too many commands wait"
 		}
