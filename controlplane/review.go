@@ -48,7 +48,9 @@ type ReviewRule struct {
 	// Updates says how a newer build gets to the addresses.
 	Updates ReviewUpdates
 	// Aliases has addresses follow what of the rule is ready; see ReviewAlias.
-	Aliases   bool
+	Aliases bool
+	// Forks takes pull requests from forks, each commit of which somebody has to approve.
+	Forks     bool
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
@@ -122,6 +124,10 @@ type Review struct {
 	Link         string
 	Tag          string
 	Want         Goal
+	// Fork is set for a pull request from a fork, and ApprovedCommit is the commit of it that may be
+	// deployed; empty for none.
+	Fork           bool
+	ApprovedCommit string
 	// Outside says why the rule's filter leaves out an open pull request; empty if it does not.
 	Outside string
 	// Generation grows with each event; Done and Told follow it.
@@ -155,6 +161,8 @@ type ReviewCommand struct {
 	ID     ReviewCommandID
 	Review ReviewID
 	Verb   string
+	// Argument is what follows the verb; empty for nothing.
+	Argument string
 	// Author is their name on the code host, and AuthorID their id there, if it sends one.
 	Author, AuthorID string
 	At               time.Time

@@ -39,10 +39,10 @@ func (s *server) PutRule(
 			Branch: valueOr(b.Branch, ""), Filter: filterOf(b.Filter), Tag: b.Tag,
 			APIURL:  valueOr(b.ApiUrl, ""),
 			Updates: controlplane.ReviewUpdates(valueOr(b.Updates, RuleUpdatesAside)),
-			Aliases: valueOr(b.Aliases, false),
-			Input:   valueOr(b.Input, nil),
-			Wait:    time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
-			Active:  valueOr(b.Active, true)},
+			Aliases: valueOr(b.Aliases, false), Forks: valueOr(b.Forks, false),
+			Input:  valueOr(b.Input, nil),
+			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
+			Active: valueOr(b.Active, true)},
 		Secret: secretValue(b.Secret), Token: secretValue(b.Token)})
 	if err != nil {
 		return nil, err
@@ -71,6 +71,7 @@ func toRule(r controlplane.ReviewRule) Rule {
 		Input: inputOf(r.Input), WaitMinutes: int(r.Wait / time.Minute), ApiUrl: ptrOrNil(r.APIURL),
 		Updates:   ptrOrNil(RuleUpdates(r.Updates)),
 		Aliases:   ptrOrNil(r.Aliases),
+		Forks:     ptrOrNil(r.Forks),
 		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }

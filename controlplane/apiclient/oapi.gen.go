@@ -4687,6 +4687,9 @@ type Rule struct {
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 	Filter *RuleFilter `json:"filter,omitempty"`
 
+	// Forks Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored.
+	Forks *bool `json:"forks,omitempty"`
+
 	// Input Values by the name of a field that the pipeline declares.
 	Input      *Input     `json:"input,omitempty"`
 	Name       string     `json:"name"`
@@ -4741,6 +4744,9 @@ type RulePut struct {
 
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 	Filter *RuleFilter `json:"filter,omitempty"`
+
+	// Forks Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored.
+	Forks *bool `json:"forks,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
 	Input   *Input `json:"input,omitempty"`

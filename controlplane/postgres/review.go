@@ -44,6 +44,7 @@ func toReview(r dbsqlc.Review) controlplane.Review {
 		DeploymentID: emptyIfNull[controlplane.DeploymentID](r.DeploymentID),
 		NextID:       emptyIfNull[controlplane.DeploymentID](r.NextID), Remark: r.Remark,
 		HostRecord: r.HostRecord, HostCommit: r.HostCommit,
+		Fork: r.Fork, ApprovedCommit: r.ApprovedCommit,
 		VerdictWanted: r.VerdictWanted, VerdictTold: r.VerdictTold,
 		State: controlplane.ReviewState(r.State), Detail: r.Detail, GiveUpAt: r.GiveUpAt,
 		DueAt: r.DueAt, ChangedAt: r.ChangedAt, EventAt: zeroIfNull(r.EventAt),
@@ -57,7 +58,7 @@ func (t Reviews) Put(ctx context.Context, r controlplane.Review) error {
 		Number: int32(r.Number), Title: r.Title,
 		Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag, Want: string(r.Want),
 		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt,
-		EventAt: nullIfZero(r.EventAt)})
+		EventAt: nullIfZero(r.EventAt), Fork: r.Fork})
 	if err != nil {
 		return fmt.Errorf("store review: %w", translateError(err))
 	}
@@ -71,7 +72,7 @@ func (t Reviews) StoreClosed(ctx context.Context, r controlplane.Review) error {
 		RepositoryID: r.RepositoryID, Number: int32(r.Number),
 		Title: r.Title, Branch: r.Branch, Commit: r.Commit, Link: r.Link, Tag: r.Tag,
 		Outside: r.Outside, Deployment: r.Deployment, GiveUpAt: r.GiveUpAt,
-		EventAt: nullIfZero(r.EventAt), Detail: r.Detail})
+		EventAt: nullIfZero(r.EventAt), Detail: r.Detail, Fork: r.Fork})
 	if err != nil {
 		return fmt.Errorf("remember a closed review: %w", translateError(err))
 	}
@@ -178,6 +179,18 @@ func (t Reviews) ListPullRequests(ctx context.Context, ids ...controlplane.Deplo
 			Repository: r.Repository, Number: int(r.Number), Title: r.Title, Link: r.Link}
 	}
 	return all, nil
+}
+
+// Approve lets the commit of a fork be deployed. It reports false if another one came meanwhile.
+func (t Reviews) Approve(
+	ctx context.Context, r controlplane.Review, giveUpAt time.Time,
+) (bool, error) {
+	n, err := t.q.ApproveReview(ctx, dbsqlc.ApproveReviewParams{ID: string(r.ID),
+		Generation: r.Generation, Commit: r.Commit, GiveUpAt: giveUpAt})
+	if err != nil {
+		return false, fmt.Errorf("approve a commit: %w", translateError(err))
+	}
+	return n == 1, nil
 }
 
 // Claim takes what is to be looked at for as long as that may last.

@@ -17,7 +17,8 @@ import (
 func (t Reviews) AddCommand(ctx context.Context, c controlplane.ReviewCommand) (bool, error) {
 	n, err := t.q.InsertReviewCommand(ctx, dbsqlc.InsertReviewCommandParams{
 		ID: string(controlplane.NewID[controlplane.ReviewCommandID]()), Verb: c.Verb,
-		Author: c.Author, AuthorID: c.AuthorID, ReviewID: string(c.Review)})
+		Argument: c.Argument,
+		Author:   c.Author, AuthorID: c.AuthorID, ReviewID: string(c.Review)})
 	if err == nil && n > 0 {
 		err = t.q.WakeReview(ctx, string(c.Review))
 	}
@@ -78,6 +79,6 @@ func (t Reviews) Restart(
 
 func toReviewCommand(r dbsqlc.ReviewCommand) controlplane.ReviewCommand {
 	return controlplane.ReviewCommand{ID: controlplane.ReviewCommandID(r.ID),
-		Review: controlplane.ReviewID(r.ReviewID), Verb: r.Verb, Author: r.Author,
+		Review: controlplane.ReviewID(r.ReviewID), Verb: r.Verb, Argument: r.Argument, Author: r.Author,
 		AuthorID: r.AuthorID, At: r.At, Answer: r.Answer}
 }

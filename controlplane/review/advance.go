@@ -221,6 +221,10 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removed it: only a new event makes it again
 	}
+	if x.Fork && x.ApprovedCommit != x.Commit {
+		r.waitForApproval(ctx, rule, x)
+		return nil
+	}
 	// An event does not say what happened since, and neither does a long wait for an image. So the
 	// code host is asked again after that.
 	first := isNewGoal(*x)

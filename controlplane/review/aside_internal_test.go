@@ -100,6 +100,14 @@ func TestAside_SwitchesWhenTheUpdateIsReady(t *testing.T) {
 	if now, _ := s.find("hub-12"); now.ID != next.ID || !slices.Equal(s.hosts(next.ID), hosts) {
 		t.Fatalf("after the switch %s has %v", now.ID, s.hosts(next.ID))
 	}
+	// Whoever reads the routes of one reads those of the other, too: a host is never of nobody.
+	for _, one := range []controlplane.DeploymentID{first.ID, next.ID} {
+		of, _, err := s.Lifecycle.RoutesOf(t.Context(), system, []string{string(one)}, nil)
+		// promise: W-01
+		if err != nil || !slices.Contains(of, first.ID) || !slices.Contains(of, next.ID) {
+			t.Errorf("with the routes of %s come those of %v: %v", one, of, err)
+		}
+	}
 	was, _ := s.find("was--hub-12")
 	if was.ID != first.ID || was.Status != controlplane.Ready ||
 		was.Services[0].URL != "http://api.was--hub-12.qa.localhost:8000" {

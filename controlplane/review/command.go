@@ -22,10 +22,10 @@ import (
 // its author and does it. The answer is part of the one comment.
 
 // command is what somebody wrote below a pull request.
-type command struct{ verb, author, authorID string }
+type command struct{ verb, argument, author, authorID string }
 
 // commandVerbs are what follows "/nullops".
-var commandVerbs = []string{"deploy", "extend", "retry", "stop"}
+var commandVerbs = []string{"deploy", "extend", "retry", "stop", "approve"}
 
 // anyway follows a verb that is to interrupt those who are there.
 const anyway = " anyway"
@@ -43,6 +43,8 @@ func readCommand(body, author, authorID string) *command {
 		}
 		if len(words) > 2 && strings.EqualFold(words[2], "anyway") {
 			c.verb = clipText(c.verb, 40-len(anyway)) + anyway
+		} else if len(words) > 2 {
+			c.argument = clipText(strings.ToLower(words[2]), 100)
 		}
 		if c.verb == "" {
 			c.verb = "help"
@@ -135,7 +137,8 @@ func (r *Reviews) storeCommand(ctx context.Context, rule controlplane.ReviewRule
 			return err
 		}
 		stored, err := tx.Reviews().AddCommand(ctx, controlplane.ReviewCommand{Review: x.ID,
-			Verb: e.command.verb, Author: e.command.author, AuthorID: e.command.authorID})
+			Verb: e.command.verb, Argument: e.command.argument, Author: e.command.author,
+			AuthorID: e.command.authorID})
 		if said = taken; !stored {
 			said = "too many commands wait"
 		}
@@ -193,6 +196,9 @@ func (r *Reviews) runCommand(ctx context.Context, rule controlplane.ReviewRule,
 			strings.Join(commandVerbs, ", /nullops ") + ".", nil
 	}
 	actor := access.System("review for " + c.Author)
+	if c.Verb == "approve" {
+		return r.approveCommit(ctx, actor, rule, x, c.Argument)
+	}
 	if answer, err = r.doCommand(ctx, actor, rule, x, c.Verb); err != nil {
 		return controlplane.Sentence(messageOf(err)), nil
 	}

@@ -28,7 +28,7 @@ type event struct {
 	open bool
 	// step says what an event that is not gone may do to a closed pull request.
 	step step
-	// fork is set for what is of a fork, which never gets a deployment.
+	// fork is set for what is of a fork, of which somebody has to approve each commit.
 	fork bool
 	// at is the host's own time of the pull request as the event shows it; zero
 	// if it sends none.
@@ -66,7 +66,7 @@ func (e event) newReview(rule controlplane.ReviewRule) controlplane.Review {
 		Number: e.number,
 		Title:  clipText(e.title, 300), Branch: clipText(e.branch, maxBranch),
 		Commit: clipText(e.commit, 64), Link: clipText(e.link, 500), Tag: e.tagOf(rule), Want: want,
-		Outside:  e.outside,
+		Outside: e.outside, Fork: e.fork,
 		GiveUpAt: time.Now().Add(rule.Wait), EventAt: e.at}
 }
 
@@ -92,7 +92,7 @@ func clipText(s string, most int) string {
 }
 
 // readEvents parses the events of a source. Events that are not about a pull request or a pushed
-// tag, or that come from a fork, are left out.
+// tag are left out.
 func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([]event, error) {
 	var e *event
 	var err error
@@ -174,7 +174,7 @@ func readHub(kind string, body []byte) (*event, error) {
 	// A deleted fork has no repository.
 	head := e.Pull.Head.Repo
 	fork := head != nil && head.FullName != e.Repository.FullName
-	if !gone && (head == nil || fork) {
+	if !gone && head == nil {
 		return nil, nil
 	}
 	return &event{repository: e.Repository.FullName, repositoryID: readID(e.Repository.ID),
@@ -277,7 +277,7 @@ func readLab(body []byte) (*event, error) {
 	known := closes || o.Action == "open" || o.Action == "reopen" || o.Action == "update"
 	// Labels of a merged one can be changed, which is an update too.
 	gone := closes || o.State == "closed" || o.State == "merged"
-	if e.Kind != "merge_request" || !known || !gone && o.Source != o.Target {
+	if e.Kind != "merge_request" || !known {
 		return nil, nil
 	}
 	if o.IID <= 0 || e.Project.Path == "" {

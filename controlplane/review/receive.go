@@ -192,7 +192,7 @@ func (r *Reviews) storeEvent(ctx context.Context, rule controlplane.ReviewRule, 
 			return putReview(ctx, tx, rule, e, old, known)
 		case known && said != alreadyClosed:
 			return tx.Reviews().Touch(ctx, old.ID, e.at)
-		case !known && !e.fork:
+		case !known && (!e.fork || rule.Forks):
 			return rememberClosed(ctx, tx, rule, e)
 		default:
 			return nil
@@ -213,6 +213,9 @@ func filterEvent(rule controlplane.ReviewRule, e event, old controlplane.Review,
 	known bool) (string, error) {
 	if e.gone && known {
 		return "", nil
+	}
+	if e.fork && !e.gone && !rule.Forks {
+		return "a fork", nil
 	}
 	// A repository that got another name is still the one that the rule meant.
 	renamed := known && e.repositoryID != "" && old.RepositoryID == e.repositoryID

@@ -4,7 +4,8 @@
 //
 // Events are untrusted until their signature is verified: bodies are bounded, an
 // unknown rule answers like a wrong signature, and replays are ignored. Pull requests
-// from forks are ignored, since anyone can open one. An event only changes what is
+// from forks are ignored, since anyone can open one, or wait until somebody approves
+// their commit. An event only changes what is
 // wanted; a loop claims unfinished reviews, waits until the registry has the tag, and
 // creates or removes the deployment.
 package review

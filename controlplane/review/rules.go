@@ -262,7 +262,7 @@ func checkRule(
 	if err := checkFilter(rule); err != nil {
 		return err
 	}
-	if err := checkTag(rule.Tag); err != nil {
+	if err := cmp.Or(checkTag(rule.Tag), checkForks(rule)); err != nil {
 		return err
 	}
 	return checkAPI(rule)

@@ -13,14 +13,14 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases)
+    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases, @forks)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates, aliases = excluded.aliases;
+    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.
@@ -39,25 +39,25 @@ DELETE FROM review_events WHERE ctid IN (
 
 -- name: PutReview :exec
 -- A pull request as it is now. What it wanted before is superseded. Events
--- without a time do not forget the time of the newest one.
+-- without a time do not forget the time of the newest one. What is of a fork stays that.
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, outside, deployment, give_up_at, event_at)
+    link, tag, want, outside, deployment, give_up_at, event_at, fork)
 VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
-    @link, @tag, @want, @outside, @deployment, @give_up_at, @event_at)
+    @link, @tag, @want, @outside, @deployment, @give_up_at, @event_at, @fork)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
     repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, outside = excluded.outside, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
-    event_at = coalesce(excluded.event_at, reviews.event_at),
+    event_at = coalesce(excluded.event_at, reviews.event_at), fork = reviews.fork OR excluded.fork,
     state = 'waiting', detail = '', due_at = now(), changed_at = now();
 
 -- name: InsertClosedReview :exec
 -- A pull request of which nothing but its close is known. Nothing is to be done.
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, outside, deployment, give_up_at, event_at, detail, state, done, told)
+    link, tag, want, outside, deployment, give_up_at, event_at, detail, fork, state, done, told)
 VALUES (@id, @rule_id, @key, @repository, @repository_id, @number, @title, @branch, @commit,
-    @link, @tag, 'gone', @outside, @deployment, @give_up_at, @event_at, @detail, 'removed', 1, 1)
+    @link, @tag, 'gone', @outside, @deployment, @give_up_at, @event_at, @detail, @fork, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING;
 
 -- name: CloseReview :exec
@@ -158,8 +158,8 @@ WHERE id = @id AND generation <> @generation;
 
 -- name: InsertReviewCommand :execrows
 -- What somebody wrote below a pull request; nothing while too many of it wait.
-INSERT INTO review_commands (id, review_id, verb, author, author_id)
-SELECT @id, r.id, @verb, @author, @author_id FROM reviews r WHERE r.id = @review_id
+INSERT INTO review_commands (id, review_id, verb, argument, author, author_id)
+SELECT @id, r.id, @verb, @argument, @author, @author_id FROM reviews r WHERE r.id = @review_id
     AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10;
 
 -- name: WakeReview :exec
@@ -185,10 +185,17 @@ UPDATE reviews SET generation = generation + 1, state = 'waiting', detail = '', 
     give_up_at = @give_up_at, changed_at = now()
 WHERE id = @id AND generation = @generation;
 
+-- name: ApproveReview :execrows
+-- The commit of a fork may be deployed, unless another one came meanwhile.
+UPDATE reviews SET approved_commit = commit, generation = generation + 1, state = 'waiting',
+    detail = '', due_at = now(), give_up_at = @give_up_at, changed_at = now()
+WHERE id = @id AND generation = @generation AND commit = @commit AND fork;
+
 -- name: ListAliasTargets :many
--- What of a rule is ready, the newest first.
+-- What of a rule is ready, the newest first. A fork may call its branch as it likes.
 SELECT r.branch, d.id, d.environment_id FROM reviews r JOIN deployments d ON d.id = r.deployment_id
-WHERE r.rule_id = @rule_id AND r.want = 'present' AND d.status = 'ready' AND d.want = 'present'
+WHERE r.rule_id = @rule_id AND NOT r.fork AND r.want = 'present' AND d.status = 'ready'
+    AND d.want = 'present'
 ORDER BY d.ready_at DESC, d.id DESC;
 
 -- name: ListAliases :many

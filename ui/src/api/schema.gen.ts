@@ -4417,6 +4417,8 @@ export interface components {
             updates?: components["schemas"]["RuleUpdates"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
+            /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
+            forks?: boolean;
             /** @description Where comments and statuses go; GitHub and GitLab have a default. */
             api_url?: string;
             /** @description Absent keeps the stored one, or has one made. */
@@ -4440,6 +4442,8 @@ export interface components {
             updates?: components["schemas"]["RuleUpdates"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
+            /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
+            forks?: boolean;
             api_url?: string;
             active: boolean;
             created_by: string;

@@ -252,7 +252,7 @@ func ruleSet() *cobra.Command {
 	var body apiclient.RulePut
 	var source, repository, branch, apiURL, secretFile, tokenFile string
 	var wait time.Duration
-	var off, aliases bool
+	var off, aliases, forks bool
 	var input []string
 	var filter ruleFilter
 	var updates string
@@ -277,6 +277,8 @@ func ruleSet() *cobra.Command {
 		"how a newer build gets to the addresses: aside, beside what runs until it is ready, or replace")
 	f.BoolVar(&aliases, "aliases", false,
 		"addresses follow the rule: latest--NAME, and branch--BRANCH for each branch")
+	f.BoolVar(&forks, "forks", false,
+		"take pull requests from forks too, once somebody has approved their commit")
 	f.StringVar(&apiURL, "api", "", "address of the code host's API, for comments")
 	f.StringVar(&secretFile, "secret-file", "", "file with the secret, instead of a new one")
 	f.StringVar(&tokenFile, "token-file", "", "file with the code host's token; - is standard input")
@@ -293,7 +295,7 @@ func ruleSet() *cobra.Command {
 		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
 		body.Repository, body.Branch, body.ApiUrl = nilIfZero(repository), nilIfZero(branch),
 			nilIfZero(apiURL)
-		body.Aliases = nilIfZero(aliases)
+		body.Aliases, body.Forks = nilIfZero(aliases), nilIfZero(forks)
 		body.Updates = nilIfZero(apiclient.RuleUpdates(updates))
 		api, err := newClient()
 		if err != nil {

@@ -15,7 +15,15 @@ import { nameOptions } from "../webhooks/ScopeFields";
 import { CodeHostFields } from "./CodeHostFields";
 import { Reviews } from "./Reviews";
 import { RuleAddress } from "./RuleAddress";
-import { bodyOf, findProblems, initialValues, leadsTo, tagProblem, type Values } from "./values";
+import {
+  bodyOf,
+  findProblems,
+  hasForks,
+  initialValues,
+  leadsTo,
+  tagProblem,
+  type Values,
+} from "./values";
 
 type Rule = Schemas["Rule"];
 type Props = {
@@ -176,6 +184,9 @@ function Deploys({ form }: { form: Form<Values> }) {
         hint={t.updatesHint}
       />
       <CheckField form={form} name="aliases" label={t.aliases} hint={t.aliasesHint} />
+      {hasForks(form.values.source) ? (
+        <CheckField form={form} name="forks" label={t.forks} hint={t.forksHint} />
+      ) : null}
     </>
   );
 }

@@ -83,6 +83,9 @@ export const ruleTexts = {
   aliases: "Addresses that follow",
   aliasesHint:
     "latest--NAME leads to what became ready last, branch--BRANCH to what is of that branch.",
+  forks: "Pull requests from forks",
+  forksHint:
+    "Each commit waits until somebody who may write to the repository writes /nullops approve COMMIT. The tag has to name the commit.",
   apiUrl: "API of the code host",
   apiUrlHint: "For comments and statuses. GitHub and GitLab have a default.",
   apiMoved: "The address changed: the stored token is deleted unless you type one.",

@@ -24,12 +24,17 @@ export const initialValues = (stored?: Rule) => ({
   wait_minutes: stored ? String(stored.wait_minutes) : "",
   updates: stored?.updates ?? ("aside" as Schemas["RuleUpdates"]),
   aliases: stored?.aliases ?? false,
+  forks: stored?.forks ?? false,
   api_url: stored?.api_url ?? "",
   secret: "",
   token: "",
   forget: false,
   active: stored?.active ?? true,
 });
+/** Whether the source tells pull requests of forks from others. */
+export const hasForks = (source: Schemas["RuleSource"]) =>
+  source === "github" || source === "gitlab" || source === "gitea";
+
 export type Values = ReturnType<typeof initialValues>;
 
 /** What is sent: an absent secret or token keeps the stored one, an empty token forgets it. */
@@ -45,6 +50,7 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   wait_minutes: toNumber(values.wait_minutes),
   updates: values.updates,
   aliases: values.aliases || undefined,
+  forks: (hasForks(values.source) && values.forks) || undefined,
   api_url: emptyToUndefined(values.api_url),
   secret: values.secret || undefined,
   token: values.forget ? "" : values.token || undefined,
