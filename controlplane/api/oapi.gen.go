@@ -2683,6 +2683,65 @@ type DeploymentSecretList struct {
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
+// DeviceLogin defines model for DeviceLogin.
+type DeviceLogin struct {
+	// Address The network address that it asked from.
+	Address string `json:"address"`
+
+	// Code As the program shows it.
+	Code      string    `json:"code"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Name What the program says of itself.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope TokenScope `json:"scope"`
+
+	// TokenDays After how many days its token will expire; absent is never.
+	TokenDays *int `json:"token_days,omitempty"`
+}
+
+// DeviceLoginCreate defines model for DeviceLoginCreate.
+type DeviceLoginCreate struct {
+	// ExpiresInDays After how many days the token expires; without it never.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
+	// Name What the person sees of the program; the token gets this name.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+}
+
+// DeviceLoginPoll defines model for DeviceLoginPoll.
+type DeviceLoginPoll struct {
+	// DeviceCode As it was given.
+	DeviceCode string `json:"device_code"`
+}
+
+// DeviceLoginStart defines model for DeviceLoginStart.
+type DeviceLoginStart struct {
+	// DeviceCode What the program polls with; a secret.
+	DeviceCode string `json:"device_code"`
+
+	// ExpiresIn After how many seconds it ends.
+	ExpiresIn int `json:"expires_in"`
+
+	// Interval How many seconds to wait between two polls.
+	Interval int `json:"interval"`
+
+	// UserCode What the program shows.
+	UserCode string `json:"user_code"`
+
+	// VerificationUri Where people type the code.
+	VerificationUri string `json:"verification_uri"`
+
+	// VerificationUriComplete The same with the code in it.
+	VerificationUriComplete string `json:"verification_uri_complete"`
+}
+
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
@@ -6483,6 +6542,12 @@ type ReadServiceFileJSONRequestBody = ServiceFilePath
 // CreateReachTicketJSONRequestBody defines body for CreateReachTicket for application/json ContentType.
 type CreateReachTicketJSONRequestBody = ReachTicketCreate
 
+// BeginDeviceLoginJSONRequestBody defines body for BeginDeviceLogin for application/json ContentType.
+type BeginDeviceLoginJSONRequestBody = DeviceLoginCreate
+
+// PollDeviceLoginJSONRequestBody defines body for PollDeviceLogin for application/json ContentType.
+type PollDeviceLoginJSONRequestBody = DeviceLoginPoll
+
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
 
@@ -6830,6 +6895,12 @@ type ServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(w http.ResponseWriter, r *http.Request, id InId, step InStep)
+	// BeginDeviceLogin Ask for a token that a person confirms in a browser
+	// (POST /api/v1/device-logins)
+	BeginDeviceLogin(w http.ResponseWriter, r *http.Request)
+	// PollDeviceLogin The token of a program, once a person confirmed it
+	// (POST /api/v1/device-logins/token)
+	PollDeviceLogin(w http.ResponseWriter, r *http.Request)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(w http.ResponseWriter, r *http.Request)
@@ -6932,6 +7003,15 @@ type ServerInterface interface {
 	// ConfirmAuthenticator Complete an authenticator app by its first code
 	// (POST /api/v1/me/authenticators/{id})
 	ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId)
+	// DenyDeviceLogin Deny it to the program
+	// (DELETE /api/v1/me/device-logins/{code})
+	DenyDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
+	// GetDeviceLogin What asks to be signed in with a code
+	// (GET /api/v1/me/device-logins/{code})
+	GetDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
+	// ApproveDeviceLogin Sign the program in as oneself
+	// (POST /api/v1/me/device-logins/{code})
+	ApproveDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
 	// ListFactors The own second factors
 	// (GET /api/v1/me/factors)
 	ListFactors(w http.ResponseWriter, r *http.Request)
@@ -9831,6 +9911,34 @@ func (siw *ServerInterfaceWrapper) CreateReachTicket(w http.ResponseWriter, r *h
 	handler.ServeHTTP(w, r)
 }
 
+// BeginDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) BeginDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginDeviceLogin(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PollDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) PollDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PollDeviceLogin(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ApplyDocuments operation middleware
 func (siw *ServerInterfaceWrapper) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
 
@@ -10748,6 +10856,84 @@ func (siw *ServerInterfaceWrapper) ConfirmAuthenticator(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ConfirmAuthenticator(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DenyDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) DenyDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DenyDeviceLogin(w, r, code)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) GetDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDeviceLogin(w, r, code)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApproveDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) ApproveDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApproveDeviceLogin(w, r, code)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -15300,6 +15486,11 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/access-requests/{id}", wrapper.CloseAccessRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/tokens", wrapper.ListTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/device-logins", wrapper.BeginDeviceLogin)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/device-logins/token", wrapper.PollDeviceLogin)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.DenyDeviceLogin)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.GetDeviceLogin)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.ApproveDeviceLogin)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
@@ -18476,6 +18667,98 @@ func (response CreateReachTicketdefaultApplicationProblemPlusJSONResponse) Visit
 	return err
 }
 
+type BeginDeviceLoginRequestObject struct {
+	Body *BeginDeviceLoginJSONRequestBody
+}
+
+type BeginDeviceLoginResponseObject interface {
+	VisitBeginDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type BeginDeviceLogin201JSONResponse DeviceLoginStart
+
+func (response BeginDeviceLogin201JSONResponse) VisitBeginDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitBeginDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PollDeviceLoginRequestObject struct {
+	Body *PollDeviceLoginJSONRequestBody
+}
+
+type PollDeviceLoginResponseObject interface {
+	VisitPollDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type PollDeviceLogin201JSONResponse TokenCreated
+
+func (response PollDeviceLogin201JSONResponse) VisitPollDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PollDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PollDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitPollDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ApplyDocumentsRequestObject struct {
 	Body *ApplyDocumentsJSONRequestBody
 }
@@ -20060,6 +20343,132 @@ type ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DenyDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type DenyDeviceLoginResponseObject interface {
+	VisitDenyDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type DenyDeviceLogin204Response struct {
+}
+
+func (response DenyDeviceLogin204Response) VisitDenyDeviceLoginResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DenyDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DenyDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitDenyDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type GetDeviceLoginResponseObject interface {
+	VisitGetDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type GetDeviceLogin200JSONResponse DeviceLogin
+
+func (response GetDeviceLogin200JSONResponse) VisitGetDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitGetDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApproveDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type ApproveDeviceLoginResponseObject interface {
+	VisitApproveDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type ApproveDeviceLogin204Response struct {
+}
+
+func (response ApproveDeviceLogin204Response) VisitApproveDeviceLoginResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ApproveDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApproveDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitApproveDeviceLoginResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -26787,6 +27196,12 @@ type StrictServerInterface interface {
 	// CreateReachTicket A ticket for one connection into a service
 	// (POST /api/v1/deployments/{id}/services/{step}/tickets)
 	CreateReachTicket(ctx context.Context, request CreateReachTicketRequestObject) (CreateReachTicketResponseObject, error)
+	// BeginDeviceLogin Ask for a token that a person confirms in a browser
+	// (POST /api/v1/device-logins)
+	BeginDeviceLogin(ctx context.Context, request BeginDeviceLoginRequestObject) (BeginDeviceLoginResponseObject, error)
+	// PollDeviceLogin The token of a program, once a person confirmed it
+	// (POST /api/v1/device-logins/token)
+	PollDeviceLogin(ctx context.Context, request PollDeviceLoginRequestObject) (PollDeviceLoginResponseObject, error)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
@@ -26889,6 +27304,15 @@ type StrictServerInterface interface {
 	// ConfirmAuthenticator Complete an authenticator app by its first code
 	// (POST /api/v1/me/authenticators/{id})
 	ConfirmAuthenticator(ctx context.Context, request ConfirmAuthenticatorRequestObject) (ConfirmAuthenticatorResponseObject, error)
+	// DenyDeviceLogin Deny it to the program
+	// (DELETE /api/v1/me/device-logins/{code})
+	DenyDeviceLogin(ctx context.Context, request DenyDeviceLoginRequestObject) (DenyDeviceLoginResponseObject, error)
+	// GetDeviceLogin What asks to be signed in with a code
+	// (GET /api/v1/me/device-logins/{code})
+	GetDeviceLogin(ctx context.Context, request GetDeviceLoginRequestObject) (GetDeviceLoginResponseObject, error)
+	// ApproveDeviceLogin Sign the program in as oneself
+	// (POST /api/v1/me/device-logins/{code})
+	ApproveDeviceLogin(ctx context.Context, request ApproveDeviceLoginRequestObject) (ApproveDeviceLoginResponseObject, error)
 	// ListFactors The own second factors
 	// (GET /api/v1/me/factors)
 	ListFactors(ctx context.Context, request ListFactorsRequestObject) (ListFactorsResponseObject, error)
@@ -29065,6 +29489,68 @@ func (sh *strictHandler) CreateReachTicket(w http.ResponseWriter, r *http.Reques
 	}
 }
 
+// BeginDeviceLogin operation middleware
+func (sh *strictHandler) BeginDeviceLogin(w http.ResponseWriter, r *http.Request) {
+	var request BeginDeviceLoginRequestObject
+
+	var body BeginDeviceLoginJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginDeviceLogin(ctx, request.(BeginDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitBeginDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PollDeviceLogin operation middleware
+func (sh *strictHandler) PollDeviceLogin(w http.ResponseWriter, r *http.Request) {
+	var request PollDeviceLoginRequestObject
+
+	var body PollDeviceLoginJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PollDeviceLogin(ctx, request.(PollDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PollDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PollDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitPollDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ApplyDocuments operation middleware
 func (sh *strictHandler) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
 	var request ApplyDocumentsRequestObject
@@ -30014,6 +30500,84 @@ func (sh *strictHandler) ConfirmAuthenticator(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ConfirmAuthenticatorResponseObject); ok {
 		if err := validResponse.VisitConfirmAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DenyDeviceLogin operation middleware
+func (sh *strictHandler) DenyDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request DenyDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DenyDeviceLogin(ctx, request.(DenyDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DenyDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DenyDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitDenyDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeviceLogin operation middleware
+func (sh *strictHandler) GetDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request GetDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeviceLogin(ctx, request.(GetDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitGetDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApproveDeviceLogin operation middleware
+func (sh *strictHandler) ApproveDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request ApproveDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApproveDeviceLogin(ctx, request.(ApproveDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApproveDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApproveDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitApproveDeviceLoginResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -33951,896 +34515,911 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7P3tchw3kjeK3wr+/UyE7XmKFElRsk3GE//gyLKtsd6WlOyNM+NtoqvQ3TWsBmoAFFs9XkWcT+cCzkWc",
-	"C3uu5AQygSpUNVAvLWp2No73w47FrkLhJZFIZP7yl7/NUrEpBWdcq9nFb7OSSrphmkn41wv+zP1q/pkx",
-	"lcq81Lngs4vZuzUj9csJoYrcFrnSL8XqJbtnhbolnG6YIrk+niWz3LxSUr2eJTPz99lF8+VZMpPs71Uu",
-	"WTa70LJiyUyla7ah5qMb+uEl4yu9nl2cnySzTc7dP0+Tmd6VpiWlZc5Xs48fE9PlSioh9/t7y9kHPU/h",
-	"11silkSvGSnpipEFWwrJ6l7+vWJy53UT24v06cnJSbgbLzLzZGDYedY73j9ItpxdzP7Ho2ZhHuGv6tGL",
-	"zDW+fEV1ug4vyvN3dGXGt11TTbZUEcloVo9uzWjGZNOdF8sjbMvvBPtAN2Vhfv7r7Ou/zmaJGYNm0jTw",
-	"H3+d/eXk6NtffztNTr/5+NfZH2bhCXhJlX5+z7j2ZqL7cfPMETx09OK72BSfxqb4Zb7Jdd12Z9kK+NFv",
-	"MmNLWhXaNrihH/JNtbEruMk5/qsRqpxrtmLSfus1tBpcUPifQ5cU2rWfqDYLJsNramZ/U+ovFOHwVGRL",
-	"4Y9D+8mO9AT+b8TY3/CUhbul6IaRO7YjG3rHFOFCr3O+Inqbp4xsc/MvQklGdxew2+Bx0zWmNMkVoVxt",
-	"mWSZUR45yiruxYQISSRbVopl0A45P/mWbNdMMmgIXyRqLbYK5TxX8C9OBE9hKzcinBaCsyOxPFJrUR6d",
-	"RjdCxjal0Iynu6Of2C4mjWcno7TQW6pURF5K89Mnq4DriofXRFZ8SExkxftlZEgiblgqme7ZEwoeOHiU",
-	"Xvv2g5qVsU+Znz55+70Uq74ZJdu1UIyYbylCJQOdegmyWFAN4rwkBVtqIiodO0lw2kdP80uxumFUhtT8",
-	"G17sSJFzpnB36HWuiGYfdEJyTqqyZNLsoEKYXZJSFT3cFH6gT9b3pdt0LA/qhNdWAYgiY5LoNeXQtejX",
-	"oRX/40shN1TPLmYZ1exI56BZwz0QlQx14YbJ+zxlyowfl2uxM+uUS6OoLgktCnf4m3UdsWwKv+R3M9ds",
-	"owLWSaencMq8wGefND9TKenOjeM913kRn0nOtmNmsoJWDpjJV0zLPFXfS7HZ78QVJ2tRSauUya0Wt6Ti",
-	"BVOKrPJ7xmO9WZrWDu/MOxGaj+2oT2vxCR/+Jc90xKhams2mzUJoe9hR0AF0UTCSVvKejeqeZEoUFbQ7",
-	"VkXZvl03b5oev1d0xcKrht2VSpuD9xK7bCV+I7he73W0OSrPTs6eHp2eHp2cjl3Zvp5/Z6Uc+hpa1FZP",
-	"saM5WBFkwyjXl0SLjZAysPTdLp/Fu9yRiOEOfzSHiSoFVwz2+FspFgWDiU4F1/YyRMuyyFNqRvKoxCf+",
-	"59+U4C3z2byRQSfoai4qrfKMzZ0pncwypqnZ/OZnd45kgtkpMFa5vaTAC0SyglHFHv1xlsyWOSuy2cXs",
-	"nkmVC66OaZnDKbhh2W52MXu2FubAokTjZQDML1SNXyhiLmrH9tBkSs9z09TJ6bff0tPF2ZExC4++Nv/v",
-	"G/P/Trz/M1Opqa6U0XdGo+UaVuFPNCPX2FizwehCVPpiUVB+Z3ThuDVwsw3r0BaXazQIwThc0rxg5iaF",
-	"Zhws1DXTcnd0tdQhKxr+TNZiSzaU74hiqeCZ2jdLN3RHtkLeHZMbpq3tefYtoTwjT04eH7dkKXBo//uR",
-	"nYYjvPa0O/Gj2KLNIFbQItiyVZZrkppzCQ4lfD34oVpjweTYGTO/X6UpU+r5h7KgOWfw4VKKkkmdowxT",
-	"dbffm1/WgqSUw65y13R3sO2dZO2zK5ktWEorxUKtUg1NGps+IYIbwTPbJmWE0XQ97TMFu2fFkMzg8MHt",
-	"AIdurpRpLty1ZVUUhMIbZCuqIiOa3oGBtNcZsfgbS3VoAXx78y/uOdfbZnISmPhf66btgx+Tmd9lozG4",
-	"sQP/MuOC412SGtk2XfXebjqGb7sNt7/aeuzZl8zyLLgOXOjY2uo12xHOWGbubEshB6au3UIphfnh0eur",
-	"V88Twvh9LgXfMO7+QrNNzk2ruBlEgXfBVDKqGfzd7F7bivnFayLYkUqFtIERfaruVPCVLeWaZT033pwb",
-	"FZGF3u5IBjh7oAtJIyW2/cSsU1w27Oo+g5HDqmZZbnpCi7feai9poVjSEQC3egOOKn+Zuma/5/D5Ehbl",
-	"P3EN/vNLO/n/6c38f2asLMTO/OdXj/5Cj/5xcvTt0a//86s/DE6Q7cDgNLzMQ4Je65H6P4bVhNs1HwP2",
-	"eGvpoMlwx3R+n+vdp228xS648e5ynvkaAWcdfYZa5vBf7INmPIP/vM9Vjj9vxD3LAtqiMyxqJBA+Al3o",
-	"G9/DzLmdq4Bul1UR1DGMG83CzPG82JFcK1YszZ7zj5LhrQetJ33LWDAZUp7pHRfbgmUrls2nLGjrxcjq",
-	"ppTP0zXlq/DA9Zqh4jPmAJNgjHjNgs2g8gLO0tzXdwshCkY5fEJw1BOBu3GVrsFRz0XGjsVyWeSc3V42",
-	"nvA/vlkYI5Eu8iLXuz+CnQg20sbcm4PKstn5Y1xXyQwEdz79hBpuucj5XVhpw9isEfz+BV400HeIc12p",
-	"8PnPwXgPLKMzs8PnoyCZCLan2D2TVnG4/b2lkpufk1kqc52nNHzi21WfS0btJSP2SFT26t8r53IYN/9K",
-	"U6knrpmqIuc/zFDJRFmgkFvvLbqDF9YLE2hus6EyNuG5Ilsp+GrkcdxsEG9Fmi43X6vX2cpWaypaezmq",
-	"Xh5EhYKe+oTjyrx/g4v/ttITTYlG4AaNiSrsyvIVulmikT4Zf3DYcnBwZSnFPS2+x/vwpKGla5GnnRUZ",
-	"vJDUUaQ9nyzqF7iYf6GIee8Y1BJdoI2/r16s/zygXtzQfwsoePxLo0Hse0kT/XEPJ3aIw1aBjWHBQ3vT",
-	"nMw+HK3Ekf1jmZfMnBvH7an3HjrKN6WwRys14jJb5XpdLY5TsXnEq6IQpar/1zUHXXJNOnd/72JGHPU0",
-	"14qAwBBKSiaV4DZepI6JeUpUuqw0uvHrFVOJfSipo1LzxQ4O3PrfFJRTW4bw5fF7uTVnAfEqpdiUAel6",
-	"RXdkLYqMSLZk0mxllZBFpYm5MZojhxKMuQT1p2YU+7Z/CwITA0Z4TH7J9ZpwlqMZYt4hXEhi7i/K6ujt",
-	"WhiVSdZUtW7SWsBcNtbAJV7lFKHFlu6U+c60m79RDKLSc+upaUVwv3l63orhnj359mwwlokXsUnbvbNL",
-	"7OJM3SA3GKF6iP1RZbl+zrUM3T1SZ/RZ96OCLlfa+f2CdgVNNYIl9n+ZcNynkmWM65wWkVszUyoX3NzX",
-	"r96+IFrc4ZGwpYpkRoC3uV4n1tonZbUo8hTgI56vF4aDb95lm8cftt/+vaTBMTm36p4LkKQiYwmhYNca",
-	"gxAQKuBgADOEEjzPM5KxZc5B9UAfjRrIFTqzYMdDG5wh7CU1yrYqCbUuxkqqC3L+Dfnf/9f/Tc7Ob9GJ",
-	"eE+Liinz/J9v3ry+JBy2Ue+uXUbd+zTLpNl14DjcMGKePI7bzu0GXpgpLmgKfgzwRlpvcI93wF8DK06E",
-	"lnlw+n2ncvBwU/b87FWURtKv8VGwnP8+YiDpmuY8gfkWlSYrWrYNjpzrp+ezYLB1z0oEEw93R+L2lufD",
-	"saMImiSm6w9i+DW7PaAfPTjTsIeyxzr0JnofM2UxGLewC7jQ5hootiwzW8b8854WeZaQW3TH35KFFOhL",
-	"dcaJuIPJglbMUqDbPujTNB35mcl8acMq+9PHuJb2P/f96uDWNwc1SdcsvWPZqKVPZsucZzlfBVq90mQj",
-	"lFEL64pnElusV67dtbIJEgWufX9vqdKRYmheS+qGQ2vXFYk1oxG3JWdbG1QYMSOmmXn8No1tEbMYO4gl",
-	"8TuAHazZh7AWuQvbsdtcc6ZU73qaG7gi5hpmTFv0CdmLPGx2vMvjqotNSe0iDcwsCKUTJjtt/rA9oQhv",
-	"Gb02p11KtZB/YqucT3XPWsN/754kGZpZCVHWVVOuBYcN1QXEDUGQ9qz7MSOpApturPvl76GgG/m3azh0",
-	"a48+LUs4NMFYpJqS99cvzYpS8vb1DyTf0BWLuE4AULR/BnCyoIo9PkvABN2VzKgmLUhJlQ43Vck8Htmo",
-	"O6zobqx/vwY7mZZhIkJz/Sea3lVlzGccvTJ39NiAS1mHdpM5J1X+DzZy+zMpRTBksoOAD2jwS2KDbCRf",
-	"mr9meWbOg7AXLSjtplPLvGBNS0ZE4DJjluILa/+SBUzbF2QrRWQ97+HMqB1U4Zk055exxhk3VqZkSgsJ",
-	"3dck5+b6xAnblHoHQrmwiKkDPBWRkA4u/kMYBVaMAtrfPJFZl/pwCzfu6fGmQufF/eP5nsndHOzfkEqv",
-	"pCILpreMcaK3wq6sOg4K4R1DD0DkXLBngD2KzE3+jpU63JSmchVSHd8jSs0dJ4JrKQpjUHKMOarHF48e",
-	"/en9s5+ev3v09vr59y/+fVgf2G8lrbmwowlOqaQ8Xb+jq/3ZBPxHzAfU5wa2t73gb9avsn/tpYFw+dVC",
-	"Ma7J1mwhcDNgl1QNXXA3gTUYh8Rez4dnyUI2XU+Teqy9UxSwuhbwW980TNhY9VIMuQHsV71vBPtdZVbs",
-	"Ovp+IyreuVuLalF4usU68vBiTaf63t07kTDAhlFVyWEtAd1/ZR/u91ZuxD2Lyan5La6Z4XdaGMWwMle3",
-	"fInwArDoKOei4umUE1Clohw5tBt41LyzpjLsBfaVSFfZVjFsCLiZsqClAjBdwOC1RxRZ/rCPFofoxyvc",
-	"iiZOtuox1YtjO9USjpZ0xSX4QQ4t3AuHxzDa0uiHx8uq1rIbthFyN1/li/pPK+/nVCgdvHli49NDI81O",
-	"7h4sklCS0oLxjMpmwdmHtKhUfs9eOS/lSUgKuhkaJ16wpdEMh27jZrd2wXXm7x0nbn3ZssKGZ4GFUKND",
-	"GBF5kORhHWDUWIJ5K0TvaYRP26F7F/TtOk/XpGQyZVzTFeBy8fOmc4AXvSSnJyf76FwPwt1M95AHucFz",
-	"f9urEwK3ZrqpY9Ca0U3iQEyJC1Lsg5k+5c43Qk3EN9qNWyS3zUyP0RlhG8M+wzW67nJwcz2jJU1zvbuu",
-	"Crtrxsd0jLknhdgQgf499AaY2yL3p8qsdGpGhCdFx0So1G5utISVkdAl1bSLGXNGmKgmBaMA9oasImNd",
-	"2oV79vY93CRybuQeHNbbNdXG2EtIVsGNwu4O+G6NMrXpUcZg9bbXMTlJ7I4DyykxI/n2BAVWbXO0tnJN",
-	"xHJ53NEMnqSehCTV/35YRa3FlhSCrxLy+MTcmB8/PTm5DPXo8clJ6+vmwaHPmxkX90ymYmOT9CKWvDnJ",
-	"LQ5DSLu6uCAbuiMLZu5qTN4bJXNyfGr6eRrp5nn4UB2cNO+43dsOz2ipgned8bAX28R3zQsf0Q86Qnt/",
-	"bx/7mMxyXlbDEBt46GPSyeMNb7no30MTEfCWmI2wlbnWjCeQamO2g/nfSy9ISZSmO+/f3qHQNO5iXPMs",
-	"X1lA654eqZ+xiPewmSaryA+TrwN22Ww6UdAE1Kyc3p65+oSinfSO8bid7N22FBrHhRB3LCNUXxAutjaG",
-	"hU9a8xlP+gnGcyUj4buSyQ0tcn43fLXz9gU2GFi5/QVPXG6cWyU3uy1J9mbp1/he/a61MzuIDx8b15sJ",
-	"UjfyrH7Fx9b14bA+w53NP2RDv4/10UbvcFGkmzvxwxc/mu0mDdOK5EHvxFBtNh1l7Hre4PNBR669YTVW",
-	"jj/v9aemXaI6eiRwkLhg9X4cO64N14wWOuz4AB968JdCrMJ+2MJYO5BOOg2iUQqpx2tAOwVvhQwGryQD",
-	"dJ3q1d8HebViim6ikwonFlutF6deCm8AONN9wmA73FFOCCMYnEbNymf20YPwtHds1yce45d/w5SKydq4",
-	"KL8ZixfkPwRoOmr7m++4jZ/MNFN68JV3TOlrVjphxTy3IZm5A94AfNjTF1FxMIsP4e6AYvgMx8gy5ysm",
-	"S5mHrkE3P14dnT152hvKXQulJ+Ilc6UqJqfhH7nQc+rS+MaN3LyCacoTZIdJi1gaBY7Ewdcjqt9vz2ur",
-	"K/5QJh4bjWhcVXotZDDfJG0LUHtB3z5/ddwnJP9KgnXAisc9sF1FXntA2uvkT96DLNRDeEp9lXC4u9Rr",
-	"5Y106bFR0RnfO2iMZb2dTGbpmhYFC+a4PIcYq40oIcNBrojAZiG1b2OpmALWkGSpFjIsgRlXsb/PMT4/",
-	"V0yHgxT4jLyPqCnzs8si3LfM6WJ+x3YxsJv7OfpttolZf1IIrYalu5lsf4pcw64ZnKDWUL2B7U1Ta1zt",
-	"USRtyRklfdNd6z0itNa6PDo5rREloJaJWEJysedcSwhV5oYs7pkk5hwn35xckowr9/I2L7KUSoB+45M2",
-	"qEw3eNlG/hznArXfxcky//HrkJDGcZv2S9Rp9ktiWlcdn+/ZSTDNwop6OLPc67zZWVoUWQKjxU77AzLC",
-	"sUzPTh8/nSWzLVushbgLD6oWjvCo3t28+AFYoHIE4zw9B3cEZpUptRWynlv7mWPyGuCvQNnUGfX5ybdP",
-	"o51wm7QjEkLpC1hiM1I7qIQguAiW2n527PzOw1nDXT9+PfAv1xuaHqk1PXvy9Kt68PargJ/vfvrJkySq",
-	"LcIffnX1DL5lv51nzXS3pvMSoBCoYzFE4whuIG5fSyiCmjNw0I1bgrauC8S8eCPRLaaUFLzzCpYi14qk",
-	"ldJiw6Qighc78iX7oJnktHBPkgXC7766cEO1g75j3a6GM5FqrRpC2LV2HvI9yFwzosXeIp0nPXp5z9q6",
-	"sDnrQqMXu5lqzDjcKXPGkkwAdFbLSnWjPE+fPHn8NDlI4w8o4oNUcM6D40xqvfuFImLLiXciIJ9LeFi9",
-	"4av6Xhr4nAN0U9An5VpafJYfH3v6+Jvz/k8kM1jnN7zYIUlYYGJzPsOOBKdzzdK7m0AOJ+BJK37HxZZD",
-	"fv+olM5nheDsWZ0M/El5RdBWNKmom1NOs8xmlGPSOJhsfBUBZkfcK2F3ic0st90PzmLT1X1sjL0CAL+I",
-	"vcxBNCPo6+pm55inol984eInoRzAHjwosAcCwslGkJXYsIXIdiQFih1FhF4zuc0VuyQUEVP5snnKvGk0",
-	"S9991wOP72MuwfUPFGRfKMwicSRJKZUytxZOGDQb4UirB4cPmD76fc+1Q3TB546dn6WddYiX4q4ojc00",
-	"xPaiqxV1lzaIr94hfaGA+AgYJau80JAhU48RiSTrRDdzxGzoikGyG8Tn6cqS11KCHwxfpMfJjqz4COGJ",
-	"JNdDeHMec2TGfb2IjJyL5Tw2Yx6Uv+aIorpvvLbNQawg0hitcqXlziGDXY5hqN2aamQqmhGWui9oaJ9A",
-	"0QzOgBn6hlGuCOWwFrUobCP4FWwytiKH75N+P/Z8YyM0vT5LunplHpviysaGO1NVy/bwRl2zEMjRqiaA",
-	"AEz0Fzo9vR+mwBS6pIaf4iGDYguXDRtVJBlLCyoBcbFtRTQGj9A6gB7slk33V5Et75IHxbLdPbZRrLjv",
-	"BFcOP83DePorspSM1UmTQQ/b4atSB2zHzUAN8zY7bCuIY6m7tCD7lgMoy7NpM2Ntpr5ueiCB/T2PTHuJ",
-	"hfs0ihrZwGTFwzhyyXCPqLjd0tv36/p937wZ+0oXg+wczPjp0P6cDnnwT94Q4KE2J4ZbwUf3FJGjUnWR",
-	"1n1ogAcB2BM6fw2Sto4JCHhcZ9Xj6KYXfuYo+zgMSzzkfkDMeu+T4VmplGbyFU3XOQ+FosoqxuQiMkjt",
-	"J2t6zxAUCn5+wHKNAjnH07VtwpE1dgFsENRsCPud2EFIlRqZEBVdz/qw388zl5ngLCMbnFJyx1ipMLnd",
-	"dAhOMB8TKGzs3VkNMFrALGNDVr7xz7+Gk6DCCu/NEj57Vy1YwUbkZrTs86ZdQPTVGOuwFImN2zoT3Ayl",
-	"UDUiZ8JrH7wFaURpF/hrZ3wfZuaxoL50eK4u88ZdDVCEATZ+VvDyrKSoSnT9sCzXQpJM0q25OiyleYhK",
-	"UaHB4gjER592yE4eAIuxDwHOvpPB5CTz2ljyCreaD8JbYRs7iMvQXJf2qLanoqGhkYjQQtZwxCGxEiJr",
-	"+yBaTAiwmlu2OLan1jHj98dv31y/CxMjADhxvNvCdu06lJV7SBB3PGa1gUtds+UYABqva1cEzrNxyM0a",
-	"MNLVgTXVb0p5ymL0AXGosxQbUIHINA1AVctWw3iGR4KFQAnOGmejBsZ/uFxU3Nxicz3yQHM4ls+LWGsh",
-	"LduHfk0EFbKvuiA2qmetLveJ4k1JA7J4ENYntlw/WlS6Ofq1EHfdTGPkTVmwFeWYpanzogAfy/jVmYgY",
-	"2rtNw5975ykI8LLKpN969mfac912LAyLkzfCHLSJLA56ypfi3geHfQrx+mACqJCkLKqVI1+BHWVFLvGr",
-	"LTiK9wBXwyi3Mnalb+Z/bnTM9Mm3dx/Xxrh53H9Jte1F33k0xZWuYqwNraJcU/LVgMVG9TgscRGJWC6B",
-	"Le0KFg0VBRqtmTEimbpEjhWzlEuz9sjnCFatEIVHX+Gy+G3D2pKQ1NZPm+UWKPHNB8ABxdJwOHqfkc8b",
-	"S/DaZgv7RCAYnOmtkBGSEksWF59prDazn9IwIgEj8mrLzzDaoYAB+vZlf4JsDE3iQVyFY2lIRlC/1Vk8",
-	"jvqtv3bOWBO3LkD3MEZuKRR7LUJozsJerAMphT0o2rj3uzO10HzTVlRrKHbNaGbJ8fc5wyf4irzB9jji",
-	"Bqs91BNoxgMhgyDB03X9G54hcJvXgiwAU8MmOBDdLGB4IujmanZS6MSDHwNOZ2OuTsTP+x66SBWjBxlt",
-	"1KfXvYq41WgtRjstx05OYuWlV9LsHO+J2lpE4jURLRPH4/Z9PxpD7ImaxbVcM5aRaQbhTtcNtfMJQsP4",
-	"ju7atRhb1Xk8fn4sx3j+8Qj/46z5jz+EbMPvMDqStc2IoniznF38ZYQ8wSsffw0RsAKQs66tWU+6u2TZ",
-	"ZqxLj2WWt2+DNIofjuD12+OYvt7v+IPo7e9qrsd9UXHmd+9NTaSVuXj9ZJ4dLcTWoo2eid+xIr9nQaJP",
-	"iKRG1BPcTdwKwKV2L/DqnT22rGQk58Z5Xh4EQZ5VrJegKVcEyhsQzj7o8TmL09Nfanqr/V/uP9Xz39wt",
-	"G3r3XCMWSKHARhkQQ8597JF3aa8XzK7OIDzdidFDYNNrkfx8bJS9yZsYXJyWt1AIzrK5Y1Kd5PNqJYuO",
-	"04/BtNFfk0ihB2Bv5eZUrxTLLmxFuZ2HYTa7ImMrSTOWke06N5es5tJdU3BwzEHbJcTmoEENRklW4NBC",
-	"DmsLQmQfoKRDbnQElH+wzRr1DFn3ubn3tcEc0iGOsLirIAoy81WeIZgSpfM4liDbHXyerptcZgrMjTxl",
-	"kkMCgBnm7hJxoR6EtZ4EIV3H/1m5LbHw1BvOIGeSCF6XoF0JmHng8tjCFEbqEgx7VNmHMpdMDelMiyeB",
-	"a3hB0zvwC9maKw2hMgYHv1AdjpEvFHHcxbIqPPyaQjfbeDU8nc9gLYpBpfqjQATEWPU7jSOhYEs9DQUx",
-	"qhhZXYasyJfMzFc/I16NbbWLZkl0EJvQWuPg8gTuk5AtrSPlFhsstadltK3BsWDAJg2E+QiGgkIxwaCr",
-	"uA+WWHuhyUow4IOPtOF7Xiano5sf5lYBzJUrQjtORj81+p7Myqoo5rKputZ7s62Kwis1Bf8xgnjg39xz",
-	"+E7FRrxQsZok+r8iJX+/psCaQm04j4BigCQ8UMrBlmME0QQ7VtE8Q0Wr1gDUWbBUbOqYPrLy3Pr1F2/b",
-	"NRZbkQTtGEy48EsuBvp5n4cD6z9IKD6e6zVmHqF5ckmoLbssOBybQDI5EmggQxWosSx8Y9JDldAoSEml",
-	"Eqr5hzYmAFEphKfhIDdTwAXAUYFyX61bi+X7radCiezd+0fMjQ+SpxwWBLNh+nkmYv40/F0L3Urt9an8",
-	"xqZ/39g6QOYdsVkoLTib9xW5acwAXPulkCuhNeOXtiCJtge3NftqDhcQVMmsJTKBsUVVtJgPx9Jg5Ztr",
-	"OVC5wbvFDnAotcGFpqDpOygfsLdoWRa7HM2YEfE1h/WbKiteAKUrLFDkTshoBZOMge1sNYYAm+f99Uvc",
-	"na7IgdEhy/yekU3OK81U4v9ZKt06XmFXjHaz/Yz9G07YnUIyUmueYBjX8uU0e6Et+N4ytNx3sczmxL9d",
-	"OUOn/4IG2TABLKQI0MY/N9dGG3p3itey9EPhL+Uoms1aRlTQJLYlIMmACNLQmoi7mmxoYLwNvOnwoo+Y",
-	"dxY0Lpy3pZP/VADLvfWJjK3eajoaDvW5FEY4LXPt8edrUWRT3NfBohk4vNo5UfcjWut0b34fxlHRXbTD",
-	"U+lDV/oASMVdUGfJzJqnwdil19ohWKgJ7gy8EWWMZmgrj8FbbCgeB/a0crcPmu0SYh1ZJOdpUWUsg1pa",
-	"3DHCW1Q+hYBxxTNzg6E7dE4Y9YS1pcw9x9hq5rLqLjBTazh17s1j4HPTroXuUjKm5WG8+VVjWjlERH0Q",
-	"25cdEB2OYFs0y6wEpgi1Z64xAdtzd3r+9fk3j5+efz00faXMay6RAD8xw3M/aWxYAGswd0QCDTiWWKsX",
-	"kZyefeOusZ0VfTJEE+ndtsbMt9uycyiqF5Dml/B3d6G1Lq1NpTCGlqClfnvHdrfGsjH/8b8gq+Q2sQ4t",
-	"hUYcosMahlF3kXDGk+1Il0i2xiOefRO6M9fksY/PAkaOZzfFCBu7nxjIqO2ofrpyDI3kju1wGypWsFTT",
-	"ReHxCxpBDPI0moXfn3O4gcIBjlkdOOlrqoC7NcFSQTaHEhWEFkSVVLLL2vvhZBuDFWATEKgaRNFoDtkE",
-	"4QBb2K7q1+zf5cvlJ6fgtpuLZu84r9MkV7TMV+vpb8VwSF3sgOmR+0biEtZ6MnhDI90HPOA4I8hZJ+wA",
-	"nm0HQL27tx31aMRs07Hv80KzYEEatK+bmm9A8Su2nORcaUYtINTH4uNNyJgw9iJkC/TvIOk7E/iXfZSq",
-	"9ZO4F1xmndJVeodXKbwcHmI9/BCkDGPLJUt1fj94fpnXMVOwtU3mK9vs2HenPd9ZxhUivva+n3jj6F/l",
-	"h7UV/ylhrZdi9TKYYzMplipFWYYyWk3THt8HJokhj7UtIzXCCxXLGn+HBBw1JXyD/YzCUF2iwoiS9HVq",
-	"WDhLoTWJRr8dXKdqXHg+HwjO136pmhcnXOLrwMJc3Q88rKTbTj/EpehmL+L92dVlUDPaE3y/JPNW1Ia2",
-	"OiYvuDO2AalCSWbBG7bUPaBUNORqYUmbfGmZq/eZ5TGle+zsO6RbjADaMXD47Q3aIx2ZY9u+xHy/3DE4",
-	"W2r//MdkZqNxo9+1OLT9490sSzcZJjmUuWOPyCRIXRok4eyxX0amnGOasWriZYg+IvB4TylIXIZ6Tj+d",
-	"v6TbX5Dd/f7+SWgr1ypBWxwlWSzJwvxkLO+8Ce3Bk/tSbYVofFDUSs6BbiMBpcPNR38NQqFr6oYH2GTd",
-	"Y2cEC04/gBi0zsNg0KwaOgjR3yqNPTOy3Biv+C+Lqg8XS/bRb31A9UjOwNv373CL5Irc5S6x9ZhctWt0",
-	"1Dm4t8bIw9DcrWRIYDUH+rtbQhXZsqK4JLS+ad9axOkt+XKxA9elvcVD5O3W3d5vV4wzaVpOzB+rQuMN",
-	"fynFZs74/e1XCbl1U26/rtmmBGdK0/ZX5tOOt02VrCjwTICB3aLxdGuOkfqu0KhFyMhpCO9kvdPWeZYx",
-	"jvQVCSJY6sLPjtMnIbffv3j+8rt53eF29wkFigLMI0bQjTDKyL6MBaqJLbRry2g53E4LK1NLdIcMqy3i",
-	"f1OCH1/T7SsLKPcykQ6BQrYTVaelbg4CJf1vtjyzNdK2IT7BPJT9hDmRsSMnDvbfWDNLtlwKtgyOI0tM",
-	"ZrIqIlc126umsnK0WnsrBcZXQ8Zeav4b93A4+THKyvE9cpCAwO3XNj8mP3qiiWAsW5d8IyBCzDajg2Dw",
-	"qTg1R2YttF7xMc+YZz1t2AmH2Gzx+lC2TyZA8EROfOyaZKSUFdDBQNJSpNDkwyF8IesnwpFpfrEaAqXp",
-	"wvP/oiogr69ePQfuSCuI8IdJ1XCv4IJWh9g2NDOtg3sDvMtmUmI1VON8KZ7fmhJF71lW931EsWV//3qV",
-	"1J3I9m1p3DwqlnE64erT3o0B8ay4uQCE7tT1QSe2HMr7F1lTAdPJX83qaIZ5YeUO+WRQ+qxPaeRFrT6S",
-	"h2wYNxHeAPomdHJWmP/epJlu+7uf+OwEjeVoJjQAeKFYESpXRDHYNHU3jskvFqpWVohilSw1hmxmTIe1",
-	"OYUXO+vvMI3v8ZoOusxh5fb79B2qkCY4YIUBvoheFlqTPASFoiG3Jq8ZAxFq+rgf7oZ+zAUcz0GJNIqE",
-	"3edsi8Ao2PP7YndMXgBKuCWKlO8QyssKxcyEQQEhqFhbU3JbS6LWp5k3AXBCdHeEDZ8cKORDomJsypq2",
-	"qqPzCiUsmUpzstkQUH3XaTrqx9OwWBKFWkk43OEwQ7MlghtN0mXgtF9QNQA7TAXXvfZ/NFk0hk9DSmCo",
-	"d0j0Nk/ZJTlxXg3Ty7HeQDoNHdgl3vBH7nU3OnnTiWq7kxs/wCzIJJMUDkQzIUuo1ekuGy4c1dTc74mv",
-	"huvejVvHvSCxyyJEUB5jSJq4YMY0y7NANK5/nl03ItOcB1KdovB3RBBMKMwwDZY7EgloOt1PyOC+nMwi",
-	"LBZ+G57hnZk/o9vRaJisgjx088eItf28DUHoMh/yeVpjO/YVe2rrYY6oF+fVzYRUFkDqY5GKGKbcamsj",
-	"1T0Q8aFk70xsrIjsA45WXEg2LyVTjIeiBK8BOveFZVTxQHnUQ5x/YfF55ojHe6zwyOD3J81+FXCAgVED",
-	"/k7FPmIPYWQWp6pG2h+ASY8kysFP5rCOJnmXBU3ZGMzK2/pBWxJL5qmOVYGHl1isxNVcVctl/iFG1SiM",
-	"lbVg65xnLpZz7GceceTPt4weAH4QcjyBmJWhVk/qHreG5qa2M4+Jv5VC29nbhj9Mh1JNDXW2XVUxoN6P",
-	"7969BamGtAoB/75JPA96zldQAWINmMcR9oYNiXY+PzAfDxEu8rXc54uMel85gKL+s+pSWxHbr4aNuTlK",
-	"YOnadTCBJ1iblu/B3b75ekQV3Y6iHqx70CjuTmiAwrXE/HhpC6YYq3d/2x/7FajxBaxc7mI7hUhpAZn3",
-	"yTSv3v8Hjo6HUPKBuw3H6yJZScq1S6WPjHfvsgLyMLDxbqiNsQTzbSNmjPVWhosajcdotrTMfj0G6/ts",
-	"fKNDoK7vaapRI306X95YREG3vEJJlbKVAIUugyakkfC5uXFO6tAE6ELb6zaQJI6TduXi2Z2wcz2j/Zmd",
-	"qc2AkCw1ZvRunjqDqUNtYt2R5kKKbNB1tAJ0ktgwQoua7vXAuKLt9V534sN/ZnMOp5w/9pVPqdMPbcR7",
-	"9RAnebM2+zVX+9eqrtJuVqZgSx1jxm44oMKp7uCSK5lUgjdwXNKOTMWUGI5xr7PeQ+HpqzOSw4u2vydz",
-	"HkE9wc3c5RGJVY2AqvNZFN2pduK6hNFhzB0x9Bikg9/zJaHYaCZGsxD3V1vdsCzmKbTJZsCuEYkmcB0+",
-	"kW/MCE23U1opmAIzKPc8JF1a7jczQpJr9CJuo3GGcQR4KYbf+tis/GjTvxgQ5hCURwRg4I/yQXAG0ODb",
-	"ptzMyK1xeEDO3X0anzgkG5npDOuSpYMTB5KaxmyA8VU1KsVkjAyxUpbzGdfnUw4iGE8ySqYdxO21XYc9",
-	"vJm5Oga7MMWKOLDG/B5dQj8JwlL/CXwLfRUs9mdyXW0WdRnZUX6GdiDfzRGMMpnZZMalHp7vBzloWwv4",
-	"+S7NtV9iT3hFyTgpmFaoiCG329z5VuYqpfCXnJMtJOnDpQLuWEXO7wCZsqE7ohjrEERckg3bLOp6fTYJ",
-	"SbfrY5pPz5IZfgmZ4s0rQfP3h4Mq0n062jw4meZaNdiTTj7rB5rqYgenoVjW4QNzUvoX6D1w3QHJa9M4",
-	"RyblU+3lgcSSfn+QoirfMRo4MoD9PryX7fP9Qo7v26eD3zbydKXuJspK7dPxYjhPB5MLIa1sMmCpxdM5",
-	"fdrhm4ntcXQKXtHQmWCumoPeBvMMuoT7bmOQ0OmgKHntGjab/X+4FEUuyEKKrWLSnOCZOh4B7QVtbL4d",
-	"GpoliPDrZVn+KjMjyGoF4Ibmv5XG5Iem4mJIw/woQklJNeIgYEA4uqpPjWdFCCKuanIBCDkqTLqlyguk",
-	"bynXaiz5QxdHCyOrx+F6HZxzUWTTlW8zQV0v5MDeqOfjgFHZj4ZG8SJrtVlV4PboVvz0reqmSy+ygvUx",
-	"zYGbr4eusK7ih2BLJKgZz9oBxXEihifQ5gAvB7btkVdkWKd3BAVHavlV97MhzDV8I7heJ6SCMgibPOP5",
-	"aq0ntDwvmZxnSE465pVQ8aBrBrWcs0mFgoYs1FWJgd0Rl+mxrj0sdzPf5IuRDcPkDrX93lwBrjZQFPkw",
-	"Hix0pYT5UKyzrx1eahUbjRJcjTuzx9CYWAStBcza7ibezmoXFIIZtivoNoibzPDuLyIWe1pJyXi6CxH2",
-	"FTsMZpYyT5kKE2pMMvg7iuTwhKoXG7piz6iMVRMFrmCF5AwCdYKZ4UuyYIWt/L4sBELLoQ5glqu7xK9h",
-	"4ugbbTQBME81PVcoFTGg92pVhCwAym9i7N3TkoyP2EoQdQmH02GsI5sx05GNfNbLN+mYSeY0xQz1lTnG",
-	"bb2UEfBXHIUbueu6n3WCHYxKhU12nHA7+T4vCjw7FjtbuIprKQpSFpQzAv7K+0BCW08h1Zwrllp3aiDw",
-	"1VPAtZc5WzIo/yUmEWu366Huq6pRnrUXlnz7AXxqL/hCfPhU18Fb0JCvhY7UXqy4ZDTr8dCj/22DGH5b",
-	"L2+EeDrnum0/KIVmfK+onHoFyzvJih0gbg89hguiuH+GAhd0TMUJ0wX7cHhkZTURqvczZkrYjdVUgUOH",
-	"cLwUrY39+80/OYl1qaZUmLDpbyDXz7rhXaFwqsgffvvNZixCesHHj8fkheU4s5e9fUWAxX/VtDzAOgMt",
-	"aHdal/kXipj3jvvBDcFidt7tPFTn0Q9DtLOzoiVxNzRcRXBDP8wL2xXPgXB+8u3TIcDGpgWb85rM+aFN",
-	"9iSb1Fq3CyeVbFUVVBL2oZRMAfb1y+vnZ181Arpdi4JZKdlQna5rEe1HmPSVe3GP+5d5ew9z4/Fqk7nX",
-	"6lrTY0vHw0NjIyjefnogZa80LQpqpvqGaZ3zVagecJXl2tyR+mKq5mfCOFY1sbIKL4IOv2Oltohtny4r",
-	"IHKWnbrvdHlF8+LGXLh8K2dU/2jNMN1mJTfda2p9FWKlRnVW5Ss+H2bBvclX/E0zv3uZu830dkYT1vL3",
-	"jDsbo7NOZR6A5XthFZmuwxUQwG85z2R+H3Eo2Sf6Wk9rBsVx1UBFxiKchsksxRK+o9qwjzZ38zFFenN0",
-	"wY4wos2j00b1nWk8MCjGV2G+5v07/+hv/fD2fehTa6F0VNPeMclZEQEN3LO5ZABFC+vEQqz65KSpXjxi",
-	"akX4KMas1gjbo/3RaZiUalqIVYXR++ZGg/wXkzI+zXS+xYTaELak4mnv0smKwzVxxFeu7aMQzhWSrljf",
-	"lG6p5E4vHxi1rcUB5ryWAKsR9iQzaWmSTq1ku3kiqinXNFx6pi/c+xnKHLTrDTwsQE6KYrjUvXnGuqA+",
-	"ZeWQh7QOA8OnXat9/Lfe+PtX6ipNWTmZqKFZTN/OfXLecp8/DkF6c1UWdDePpdKHYEx3ESNZacqzdmSn",
-	"5hXP+d3xdEzvJLJMS42wh5g7a8/C6VkyXO3urrXKzhnpvtC/ggdRr3or2IkFHxkLjDSdmbjAn7Y5xkx8",
-	"52I9RIri75z+iXwIzISnAg93n/5ZLFzJ3QlX5itwjNGcA0CRWoJ8yx/OeGYjohopN1xeXm69f5avFTIC",
-	"cg1wCihGZUsCfMg1SUXGyIm5cCu8/qLjFb2ylgQESdSaMn+UbBg1xxdY0nnodi42G8qzabdzc8/YlSIP",
-	"YbiuGSDX0RoAT/MXls9XO6+v/Sux3wbcogeNZ7leM3lM3nBmMb3YE+tnaD4OXPdFMa1MIuP3faSosfcb",
-	"8WAftKRzyHsI3XeUtpTY9e3YLcsyN/oSEondBk+aFOjvXt8A8rM1msNUyqdVQnQNhbZG7+ZPZsu8YAcX",
-	"jfWSXX2l9/Ts9Pw8CTosxgIk+zNYu4Nwl4DDETwLodehnVbVo0MPzdPzIQhJxozkzLvOz327P+7eDIlw",
-	"XbOyV5e6eAF47PMIFUmj9NCK/UIR8zBU4FtbpmdSSpEypS6Aa4EqxRQxd3daKCwPlJFUFAVLtSJClmvK",
-	"WebeaUXWApmVo2wFIQ+vZTz1Q+0VfvLk8ZPB+sIh4mHT0hhplYxmEWYHqHwjhCZmWxK1U5ptHH78yLxy",
-	"Se5FUW1sNW69KZfKefzDk35gMWktyvlK0nQMcbzlxTZL3zDIa6P1M3s8gkoF6XFkGShudxCouiSnJ2Sx",
-	"c/lyrSy5ETly0FdsPVQo/061Ooj9SkjOCRx6zv51Bxw2dEEo+vZdHfObFz+8eP0OIJKUoFckQniq9FRV",
-	"9AvmvkBxdKKqXDNSMHrPkHnMMrzsKyfLoBm29PFHaFKBQXFR1+C3dP22wJhqpyoK4N4Gy2ZD5R1GOJ03",
-	"17wJiyPDhdn/VkV1Dl0oUVSaEaPd0fT583ujdP791UsUdot0qZWTnetVIRb1Kjyyk/Hoj8cfNsUw+Aw7",
-	"FNyT+xXG+8simJlrya6FodVMQPXUXpKnJ1F57lYvD0o0bOsAlxeUkgL8LnoWEmtrUY2MeNYsXbYn8lDr",
-	"JHJaJzOV/4M5REw9sNOnX3/99dnpQDTjUMZLIGILgV02rc2NBa5UfHebduq97e1lW70ClBU1J5s54wh4",
-	"cMN0WaiE/ykHVGwZBo4RZ8KmlNfJOR1if59JYE1tUGdMn5QORg5+sXzquatxZSlMUlHmRhkNlwSMnKzj",
-	"xGQUt3IkTOQukA8SI/qJPUi53VdUaSZ/YrtPuBj/xHbXIuZhdBkdY4AxppGRMJouhtO+2pOI8VO1YJIz",
-	"zdQzvF9GXNnMGO2YOIe8PVBpQluxo6Rph9h4CKgCvRXknsrcwWs7SHFWbAKybC7xP7JikyATBsRqgBrI",
-	"oiglKxhV4cDyXbVgqS4irdpf7cnRNGWatvKU1KwCpgvDBx2MofluaI69jJwIdfr4avh9EMLDC/uZe/Wn",
-	"On73UIk1NxC0Hp4Ym2Dhl3SaJbNlVRRBM+dlzu+eNenvnQyPz+hGHwTwgwIWJePKeqm63l5n9lkQvwI+",
-	"WaOY9ZptFCvu2QhIP0y06cug0/ylWNWzu+fDsiX8e9ky7eGeVWlTpNbs9IUtNRRIUhuTLWO75Y4zHkyl",
-	"emcxlmQL7jqMknnfbxevaUHs8HZmqV4iQFPFdG9t5y0F+sPx0ErTYKwgq2I6Bgfuq2eZa+KyPA4A7zdr",
-	"7NbFfa3ubD0NfdITPkthPebN6sZ8He53uHSsmD0Cxjsfp31hSAzGf3earVDvtHGmQmtYyf5c9i3Ha3sq",
-	"1PRpbFEhxGcpZhh8NZpBSiHD6tO2Mz0F5V92c3f5Hw7ZZIkrVvo1AG8O3HPtfRZbxn/xAjQWdTLSMq14",
-	"vA5wJMlhTFGapsCqD1qjuq9CjZ3bhzD+3TIFNMMmAjWJ7HR4PNLbdxIBPxOYAJimYVHegWFe40zQmwi+",
-	"kwVzlbfDJ2Fdb6h/ReoKQTaV3nYlNLRXNF3nnD3nUhSTvXFArrvBFpDZA1QCybVixTJYByYcGV4LpS/M",
-	"HdJVxATbax+QLxlN18wD4+zXfLTfaCJUjh0LafyAawELIpjv3XYj+U9DSmlR5SGui+vmNtJ0aIySS82U",
-	"LPPUxtYDR2XzQKv1hHz3/BrSFahiT89bWmKxA/o7/+NPH39zHsyq43xM6rPI2DP76MdktqYy29q8m/7L",
-	"OMjDj+7xDmSsFfMPRfmdK6FGSSPPccgT3MZkMa7aHvHh+ATCLKmuQulEf0LkulfIy1+WL58/++7mCkXp",
-	"5sero7MnT8ER+zw7e/Lk9NuviLhnktzaayphZoMBJPT0NnGcNkvmuUW1uMPqjT0renZyHiqXCa9G7gdS",
-	"II8w1LF3nxiAxnTUCTbfFlt/5ob0ShG8/g2kKDp52Xc2u5QuY4Kk1LQeDjDEJwV+qkHv0FStsQ6g0sAv",
-	"9czCD2/fT84I6aHX74YlYRYUaEDn/z8ZpYcaROVegVtIwrJAZZs9HrRJBkD+IguzBIy4N+O7dSd7pvdH",
-	"TzNNPb/MfLoTDOurL6ls4z3N4JUX0oB8XHVMbvJ/2EoguZ2vwIlnYdFDGT0WXtwECU7g/4LzOwJq3L8q",
-	"+2DhQUmZBB72pL4Fq3h6HqpT5gDDg3C9Hvxv/3iFGieCAfmqkwH2yf5sZfEgw0UEblspJsfBVWwjCX4m",
-	"LPvO5z22oqKRTaaCnqSGfK5rcYFzBVM4XRJDrAxDvqFyF2+bs61fPUcxWrDM2nuxRmMFNpvj35zONsmi",
-	"0X63wL2KdaGgwhXRknKVa+c1vr2s6eXwKmtnJuz3UayvliCEz4LTjaM9JBKAbdYtjAn8Hf6x2hOMwtEs",
-	"Zd2onYOgGLIDiN2VXIavTB0E7wQ/u4eYjYo2VvnyKo9pYUs9RRAhE/CmGB6fI5nmnDOWhS7977nOixbF",
-	"I82AsRZfJ/h6gtU2zIUQaXXrEiThfk4Ggiez+5xta4R7AISQbSz3VSEE4EKkqFZrv+dfKMJ2TCVA0ch3",
-	"49nO/TXeR503ojMAUn7FOJzzwUv5oYI0tuis9/EHiV96Yzk8gvmKaZpRXW0mnAiwwUejJ/HpyLdlnr4N",
-	"o2ZfMcoV3oeQDFQynQK2RecbhlfyW6pvieAILygZvVPH5Nnb9zZIDjQXiQVz1OZWYu/3Std/MsJpN1OM",
-	"rWFkDsjofK+0rOY2P3Zkdth8KVmMP5VRpa2u2lKVYH0KkY3mPoX2Xc732P5sZQ71gse9MikPy5GWdCao",
-	"x6XJ9Dwf2xXzsKj0qKdDpbQx+8itoJeH5HW77lLzOX+aO1MY3xw3TDqLoW0/mE0zRVc0Oy2g2J0vNwpz",
-	"uXRggDVVlqMW0mqtF38ETxn2Nz5QFTeWx+09yQAClw9nv9oPXjcvoAHe1cLDbdjVCcyoFgdScsGg4f3W",
-	"kOoO9szgdWsG9ghWVgUjG0ZVJZmttmDToEFd6K3AggsJ2eS8MlrR/TmjO5XYagzwt7VkDGmulI9flHSL",
-	"t6oKDmLzQjBC9UrcT84O4rst3UUI/LfrvGAEkE84KAhkY4mBsO2TSVHOPZBZx4XHVsaOgTQTAADaJy2K",
-	"De4keXaJxerwqAFqkNylbJR5uNRZLFr2vZBoPCk/Lgbn1MKcU9bnhCMM1NwbcSl9HXSMXUGOBfA+QPxW",
-	"k41QmpyfGAtX0lTb7zX1KVIq9ZFkGVP5iu/3pOZMmP3HX+jRP06Ovv31S/sfR7/+dpI8/uaj+/tX//8/",
-	"hLbxIDdvJ8/AY7i3nhfrqA7DAmhhbnl6GIvXwmvTsixyls2Vx0gw5ARvsuuT2aIQ6V0YTLyDlYbyelyA",
-	"aHlEALQwwrBa2/smVu65cHAph0J2IoPxj1Y9FUtWo+iSoX0QnJQ6UvFATn9zNBrDLRWbTQixXFMgGI2I",
-	"TjO/lDWw6DonKyRFSSilROrFG0lo501FOIaZuVJtg6XR0ANmbO1xNTlC+b8s1SybtzmYOyfurkRiqa1L",
-	"DMMguuNBv2zd6wBdLiulWWa2LiaWgJs3Dfskcp+pYSBp0D7Ye31mPMv5al5KIZZzKKQX4a+yD/bST5vj",
-	"7m/DU3TViqfUpXh1JTnLSNau2+K3fW9EJxd8bnsTKfl14A7/LEX54CM1fg/fmTcR4kDk3VbYjuMx6trH",
-	"Du61FEUhtmFlObBeEMGY30XQjfe5psWoIf6MT04kIN+rSui2Z3Cxfc3fVgwhg8r06qos5XRDpT1lPYVL",
-	"np4PBtCapmJ9RLqSfUdGXERCIaIrorSZOrIVMmv8obkSyMMT2VA9JTG0IJkgFS+YUu7suovA9O6ZHFNi",
-	"zIz0xj0cDP3UTfVCF3yGlhCVVgjlDE6F2pEA+bm5uquTH5yy7CQfFwVYoTZO5LAF9I6RUmSBqI99cF5n",
-	"RUYOzbpB/6TfUGC0jVEY4RthvYDnhuO3W+wgeyMhpycnziAczVhiJ9aGcsIM/Xor5F1EQ+GPllIlaZt1",
-	"kqVixSF6ho7/xih9Ros8FWE9i2wmaQE5lqOvdzf43rPCcnvveUJj5XAtGdvV2xcY8ZPtnt6fHj8+P348",
-	"eAtsqE7aUuGt5f7gouLeGHHdvWoMRsYzC2q2gRzzcC64utiP7PTktXlwkyVUOvDFnkPpOZcsk679a6P9",
-	"wBF8wKElgxdHGMyDkks0EKJtGBtSD+399UvMq/uFLW6MNW8R0wWjmULbulGdW6UuHj0qpfiwO7aLfyzk",
-	"6pE5go++PiYvHYAvenFpROb05Pjs5Pj8+PQcMC0BErk+Agw/4Ubd5eWRKHHOjsAjY5SglhU72NQ/oOLC",
-	"lOysPkvwubWoHZAmhLfxYVBmsmtIwkDsetgUiW2272x0vVsuoch6MrqgdjbuGyRaDDNL92UMHhLDw14l",
-	"jhIAmomOK1zVeuoNKlNxVD5UDT2qSrLNiwLZOtim1DmQgsBpYNUIVA9y3hfYepeEuhJSkNktNgzvSWtq",
-	"GTImkChHWcGVpjt7cxhN4HVj3xlMp0PQpftE7zLcaCqngrv9OuMdTLFTRlqQLc11t4CC80+Mn8CNtZs7",
-	"J7wxfdyqQf1B88UmYVElxt6ATJtw6mJwQp47iFwwCcYRufTmumkB2cWW99seXNHEMzQNh5Y+kHLnSdaQ",
-	"0PQg0bx8pOHgqSWJd0g8Ox8x2Xp+H67WMAW4PnTzGBHLceU+A5cUXakWAA8J2Y2VDXoIc9qzjGXGWNcJ",
-	"UTuemn9QvMtlCXE+hgThfHObPVn/k92LO/+fy0qZf0Lzc+AfSlroSO9fc6VZOJ2ZR7m09xPscMkgzgQT",
-	"0btYDxFGblb+8xXUcsSQkczIT0Qsfg6EYg8q8WFQiA9VE+0zl0Izzb9ZLkOX5SvfU60R1m+Me53f+35L",
-	"dYe56eYM+bToevRcbmrn7HvXa12RsdRoe+QmAYpmITPl9IfKdayipvPUdQqxpQXNN9abhC2b1ymq2m2u",
-	"15mkweJJ0YMf3Vk0bltaMtAef08wupCKqsiIJQsoq6Iwk4BMJOaP+BeyYxGn8SZWFDLqGDZjYePZTW/g",
-	"8YjNndtCAthm/8zc6KDz08cpomvhC4WUFdb2djJyTK7AEjAz0hiYlvvHLb8xN40YV0WBFyxjM+F/WcqY",
-	"2NV1ekbe7/fWf6F766GhAd8r/8++8yb1pffSUTqwrbWdLFnJtJvwmCvwdUM8HDjZfa+lb8uhCe7vtMyI",
-	"q5y1zO7Y3nrwGvvjTfURVfV5rAh5S1YOSaTjFnWZsTTPmEulozUDzB7C8W4OFXIcwVAHiOBKG9m6R64q",
-	"oStttAXUc0FTllkb6pT8kP+pnUD19enJN9+0iPxOorUgVR/xpCeZT4PUvWGz0Wb5oDtFsYKlWkh1QW7/",
-	"ITi7IEtJb4/JT2ynLIzcZVs9ugUH/rbdDqT4EC2KLFBi5PFZYE1LmQsX0uhYTBtzpYa7LirhpbFlC7Fl",
-	"kghuIe5gQqBT3s5xkd8xcnr2TWuaz548GZphZ4wFads8/W2TVIDjyi9K6+wiAqaOMieKNXVUFHtvd8L8",
-	"XtLNfB2hQzWXqpYeAKxNh62VqjuEG/3w9n0NNCO30PAmX9xGvl/xeZH3ow6AxsomztrMUbpzvodLcpK0",
-	"fdvIsQqNtlbg9GQE1RidBNN7Ry1Ar0l/8USsh77SixR7lipzeXTJDKEj5j+WS/tfFbfgASAXML2hOkck",
-	"RZYrjKVG1W3jCeso3AEW9MYBOIW75b+aOgcIueYLBmX6o3b2lqJBXddsO6TMX4tB3fY4dnK8i8b73ZmC",
-	"Wwkio7Swmge4yAJnQ7tc0Pgph1Z7tht+FXEGbb3hZ9QeZFyFrwzYoaFJe6jLd70In/cS7j4z/RIRrwMV",
-	"LkF08FL09vvBDbTRZnVrjUYYa3XDsaV4X65ksFp0fVWOWSZs60JR5gDKMIthhKaAdmPd+bkG2vwzEhda",
-	"qQj/GqkFWLxzFHnzM8stYJH6roh5YL3AL9QyUiy8Ynz6QqVGF8Zs8he6bALt9JQEjUEEmYCNPhIK+TA5",
-	"D/7AfFEIi6bO0yam0NAZuRk9brac90cIDLX/ZN0qrb+llKes2H/ZFf30/qh0ld51WhRyJUDCWn8GujX0",
-	"Pnh/zRhs971PpeKeye6fG/PK/6MzvuBW1vlX/QL80zfK4A8dy8yCJQArAROD3W392e8aTVOm1DF4YQEE",
-	"x6SZEUjNrf8NcY1ZMltU2YrBEqTr9h824r4dlfTNQet5yAV/hpXmpp1PzFVYm1jYo+PCGUqWZ/dsiinu",
-	"i2/LID8bqp25CUZZoTqyr06aWpaY02l3QyxPujZrB7H/LXfNBjml7eBj+9StX+gUuad54fIlA0d0oJTl",
-	"0LR2pGUoMt70oPnc4ECmm0kPM5K2nPSOq28sb2RmNvCzNuVPZ98ABVzc2oBK0lruiKJ5mOzE6I8qWCv/",
-	"BSeUSDxdAiWfc75iMuKirGltck7W7EM4pqBUFWE7gEoh09KSwcrWneTCgUiSngMb9TTEdmBbW+d/QgD+",
-	"nhCrkhOC1J3ZpctL2tAdkEmFg0zVIl4zXuYTK5FtKdfBZJN2apHvM0Z2EgK0do4xD3n4lK12zNk2rJy6",
-	"HBSVI4LGlay746bQEztv6YKbYMvfiTt2WD0pR52a80gdzpdUaW/EgEmB4L+f1Fg7ex4/fXIyxAoVJh9C",
-	"1gn8gjGcQj73gSpgKhXl4D0HpuoGnhydkf6WKhX34fw3qX7n8CLOwlxVTGkgCViIMI60LnQc+EVpMG8n",
-	"9DTk1oE+uQ99Qlk8s0AP4ah4G8Qxj3ZAmNfv2O4qy6YeqpJljOucFkNlwPe+ObibmrBlQUstygM2ls7T",
-	"OzaUqXE6mKiBrST+aJP+TWcmk6stHkCfZT4DRgGn9/mKaiGPm2aM1sPcqQSxfopo8eebN6+//IqokiHe",
-	"xlP7fomPzzV3PZP2b2ZvB8n2MT6spk3L22pR5OlPbPes/jocNrngb7A9MxVESBJ48hopIlsPLskvbHFV",
-	"6TUfmLOuu5ZDAQmIg0BgBoRj2DNUT58bfmzutkJmz8DZNVXiKilZIJupW1Qy6afX+bSClK4TA+wubqDX",
-	"TLHJ5Me2rOfEAp0PXnSzf4BwVcSr6ac5/BYimrylxIYBzHorhWYAJNligGNNy5LxCHNijBsdYiZGumuM",
-	"9tJCUxzzfJRGMRr+CUNEfwkw2DujYINkORYFi7JU+5UaD1Ht6fFcQehCmdcuFPtP2KGNEyVsaARrxV7V",
-	"VZowfUwzuaQpi6TZ0Yj/27szdD0Nxp7nmvGU1XFTSpZVUUBVpeNJJkxjz4O9Av0Jiqar0DK1xOFmEyZ/",
-	"/75Ohrg0d9GKW0pFh0awCWvjc9Psuncu6aGajXYHxeTLXOXWosguyBnkF/xNLFRCHsN/4/MqIefwz5yX",
-	"lcY6p22GvGWORyvJfcjLaXKWPE7Ofw3dLqCpSKdozVeMIB8PmGk6q5gmC6YAIGIzy9ToeXthvvt9zoqs",
-	"PXVPAjMnZIYmzfjLO5R/HW/HWimDYkKd7gz5W/BLYysW1fL8ICWLXGvf5ctliHgM/9obljbPfEy6DJI+",
-	"1kCE/t5DLwOf7dvLb6VYFEH6QoybqbiPobSvXhBF78123QIIdUPvmAWhWUGM+jvrL48SDBBQ29/Bi07d",
-	"elIPpHcaJvsSF1RFkvDtqB1cADDCRPBjAhlQrn6X+ak0Fqdas4xAgntSOykgJQFNxfOTb2smaCiGLCpt",
-	"jv2sXV/Bxh6Rz7yyJTr6gStcaDYqWlx6en/Mzt1fDPdD3xIcEj3O8hVTYZ+al747sF+aAHGTkmsb7u3v",
-	"9GrZnYq5FguVmNMlqTOiMZGFYnErfDuAqbcPDS3JlX3OKdO/icXQK66OG3Dw7kZnfDKWTS+r3j0pyhr9",
-	"3itnFgmOnSyFyt19ccL+/eBJRhND3QX+2hGXDzPzWEgycLEG887hKdd7KwODL+Fj+FanQ2aVxh55D1eh",
-	"z22D9ypEgjxElTMV83UorqsHj9UmHemBYbmR/txolM/uTO1RbE5tP4CaBvreMNnrCw5pBpYgYC+oaWx1",
-	"4Hx1hx0X2wTtdaEwVwEY+KU1TtloW7QlV/20DAN6vdHmLXdsy1Fr5zkZd0RZCXgQb21HqD4fsuxtQVPm",
-	"NuJU8HnusrvE0rKNkqsacG1+vb1ju1vEYVO+Qx5v8CeYH/4X/PPWXO60KJgErxvRQuATf7yF99g9kzsC",
-	"MNrjv/IrYgPhX1iivyzD5LJcK59C7At1/Fe+X9FZyEWeZaGs2pcARndZbID83lRKQ+xrTe/bEur7ec5C",
-	"lTX60LvAij93TKEhED7MLYCxf3j7HrsBufC2cw4k7fDRrTDV+em3549PBrH3pWRLJmUoSPhmCZyPXZA6",
-	"8A9y9CeQjZAuzQRZyBZM604l5E+cpEZ8xy7VQy9TI5Qh3hzAdWMngG2brKncPNznP/bt1es63bFz1JTV",
-	"PjJviJF3CpZvRALmqFxH+3hYIYVTHFsFLQfcPPbB/pPygLRGyVa5sjiD6I/ztYh8UdPVaM7s+lPdhpuE",
-	"SNOcd0Y1ExSf1gc5m3CBPueRZD5wAH5nrIR8x9KCSpa1JKUWhxYI7cmg/9+XiVGXGhSCrnKYEjLzZKMt",
-	"C2NE4MFh2FNuZaPg17bBniGMuVs/hPaoZWIQVnzNllOZjaJEaNcMEuwcG5dt4IsIk3FJJd0wzaSaHGCX",
-	"NcPtFCpcxVLJdG/eXszn68dBN0xUeo6gZtUqYvTN0/OTAajNp1Si92ToYa66ki2LfLUO8c+sWXo3QbO6",
-	"lpDVMaRhw5k2zykkaWZ16q9nCV9aCmsglOWiw8sw/uLl+hajmxABSX4tWjzFYQF28Yjx1Hxo/0bvRh3h",
-	"EHfg5YWVcDPofTWoZtoLES3eGSpW7Orlgz5r/N4YLQTrOYzEhPgKwNYgf155d1R1vGWLYHgxzJ6Sp2uc",
-	"dy8fH9qzpwQtaZrrXbDFDVMqZhc1jJ9jwZHvkWAFqqArR94FhTvc9PghWlipOiZryVmCvYyGPn9xdMCF",
-	"ACQf1RfmxqRZmUCMDA/OBEvnSKZHhkIdcNHNTq/QRAjM1Z3qK5MMUrJguC2RaB4q+WC+bXjrTLT3l3mL",
-	"Bttr6L/uJgB9Ck8nhnJGbr4WhS3y6EmxknQTJjbuoamqd2KY1nav8pPnYvN9KSNt6faNLuT0fthAWO8u",
-	"tjHkecT/2rhZA7HHXBes5+yPlLWLJV8BwR+4HEAgplR27wKkzI+ufx7LTupuovWQI1K4cgQsn4C12emR",
-	"NdYsAFVUuqz0JJdx4fh9R3wDCX/mU7plXynoLrhoL+HvNaIFqHXQQSNZi2DnoUqMC02LSQPAN5r+D5iU",
-	"rerkMWxuk5MzsZKd+Y+qxAyE+TqchNi6BrRcm5YVgrN7JhOHqcoDD4Zne7gowkAiuPcN1QvCAsoE8M8m",
-	"ActUkZ2o0LNJyUpSrongDY9njVuqiRcmJIRE2QGs5T7vCRR0FPko/f0p1ymwZqfcEkDqrBU8TCvq/Enu",
-	"m20BaNXO6xHyB/Ec2f3yGV1H+IUxvqOO/jIypmpg4nYtCtaiQoEKdNUGy9EBL4pdN7DSgEWNQvl4BKR1",
-	"9MHD7fdj8pKZHZPXjK3GtgZ6vfZrrajAN18/HaYqmUoT0K8G3nU3u8XNLdy8Qp0TLY7J91VREARVmnFQ",
-	"vrOcsH5JGOQn5yxviNxwrQkXbkHAL+GX9m+qd/r8LXE10jjkT0OwwH+eWthz+LlfeoT+4R17zfE2aleP",
-	"ce3ZZ/uG0UAegjhHYzWSdC0EUkAz3rpKRugY9lbaIl06UW2MaJK/iUXM12aLW0XqN+dpDJ8QM2OCEQH4",
-	"+3wzgn/sHV29ClGQWbvF9anlJ8aGIyuARLZjL12W9gayx0nOCSSkJsO3r0MgEfCRSW/0uTKi11d7Ww6a",
-	"Bf3+Dzl1RO6dxe5wDs16ySyF5mQ4bfM+Io7GUJTbOWrcIt5IOnCKCOTWF7YHsiys5H5W28JO1c2PE62L",
-	"H8UWOMYhpu9TjJMO5q8uMQ3lbGV+TzWb21rlWBz6kiyEXvul0M2jYBoQtbZkxh1wMdV0f+9+RzUlS1Fk",
-	"THYIIx/dU/moyBfO3Y28+5qs8nvWLZ0QLrmf5RIgILsQqN//otUSCXkkSv0J30OeyP2sKqQ7ra8eq5yz",
-	"hFQ8/3Dx6BEMU1b8Eb59rER6N/3TSyFXoYSu7+Hv7QU1Cyl4ynySQuTBDx83LpDcikg+HoxImtfmFpwZ",
-	"8lDzZS43LCNeEn9Cbn68Onvy9OJ//5//zzG5siBkK3gWcDyCKjSZ5VxpWhTz2Iq8wN/Jd/C7pf0r9ZGZ",
-	"q62XJ73JlbJHeugYVqpcSwux3ku6OjxFK/SuDQo17JZPnjx+MpQI7m3dzkcfn3399JvhoHLFo1sn57YO",
-	"VUJAfA/eNapacBYy3a+N4Qacwcg+bCvB2oAleHm8K+Rxl9g3Cbv6At8RAisHWasOHEa2jhVRVSY6TT89",
-	"nxYnt3gJ+Li3LfqV+wGVNZRajz9nb36MgHvaJ7mXzt5UsPPrDthULHPiIg9IKE7SPt4DONypNlVQrVgC",
-	"5oTkXJXwH7j9E1KVhaBZQnLImNW7hAAjZULAYkiI5YoXkhQ5D9eHQ1doT6RH0TxzNWDsHRCOx00d4AzY",
-	"6n+P+RsPMuM6rJuy4naFMsFZHy1412xnf5/hHHuOajsBrc71inDOV+9c6ZDPD0Ue7yt8MF6IQzgaQJGY",
-	"lyI+T043bN53vyslW+YfwmcqZOqkpKRSk8XOVUhD7ni6iQrhgYVG9+TNkvxavHZV1qwSrhTmXUj4ktmH",
-	"I9PC0T2VlnPnL/tCdOXa3vvlvWLZ+zL0y/P643s/XbvedPgbQyeGGlMCEZKSFXFEt8fDNa/sQnYh/i0B",
-	"8KTFdsWPHB3M5dGdjYN4beJuurMhN91YaJJHnRNxVpqFgPJQcP2XomjKXF6Ss/OQMdJ4IoesJ3+njlh/",
-	"+32vVGWLoXkUa4+/9QN3N2uv48ECqQvZBfnNWBTm5Y9mo2/RPWU7VleqUaxYJuQ3/hEZuQTk4C0lYwRv",
-	"0cfkO6SZ9ttr11FYldXRb/xjxxY6eUCVMq1AQU9BAG/tJmyAbGLlrk7NLrhV9xXt8s2meV1Va5S5Vp+l",
-	"D1OPK9CTcdW59jr0oF6T1ig/k/ekKhxfSjyFvSoYsuK2s4pckkOYryNED1Snw5otBX6RDovNWIcfpA+K",
-	"COI7hnnoes3wC6FZ8dlsoiR+2qgMI+tb6mJU1HFGQrzEMcV0AAqWn2KSkVS/FDH3XB218MbEty9dwWcO",
-	"cZkt3bnwVAcB4F3pwVafTys0FytnaHpipstY3RBN44mxykAmCpHeuYpPrjfjvgewoPF7y6XW1rwJeySh",
-	"dGcpRPrrFTWJctFE+U0ZK6e/rBQt4mWxvCQ8W+Mo5omYAs1gdKPCTDDmQzhm4JpaUigzqdcMkgA7ux4D",
-	"eU3IzzQLwT7ADVkZ264FuD6NDbhs4ojT0AI1EOlAiFELK2LXwxNpT1ZrMXLT5D7ekoeIpqjYc65lxK1n",
-	"dhlUecLcSymqFbqa/25evMD/yezF2/wH3P1D5diMMaAjtpdYasZd0pW5fGtRZLbYe66PCUbQIDtMryme",
-	"igSi3oDj4HcWm6l0DJoS29R/sghma+9rQRbM+k7JVcMqBFaYeYAWBQzfbOc6DDx+t0/3jBRsqeOVbXPd",
-	"zLyZAsdeDe6vNc1AtwNSRoBdPb6nfoJ7+8OndkYERg8+tPmXzN8zwZDd03w9vCJ+LZv9X1GqJs1TvFQf",
-	"wobqQ26qOvI9Nx1saEc+bLQE3xg/06ZnoUh5UBvU82bf8+cqaXZZdKu/0Ih9pUXxZjm7+Ev/aeNph4/J",
-	"fnFAp1IjHhz383ws4ea4/P3hdngYytsW0sbqkUJsjFXhaorEjP0Hr/8SgoS3p83/d6uay0gegV/duj+E",
-	"Xd8I0Oez56/NretdzWYYpt6dohcaZsSRhIcDzhavgwe5WbqksprJTc6B2HMp5JbKcG0kFy/apzKjxL53",
-	"Ycx3IXVDAO8yujNMTFTtcmrDAacu5UesbPA1o1nOLZx5IkebvY2Pt6rWWk/N0ovWtz8sChfHq3ev5aZ5",
-	"WwU/NG9dHJFnfgN53z0tgplsj58Oe58k07IpdzfBbQXn17xkMhfZqDy6cH2ydPIiHbAWofn+dWJa4PBk",
-	"fhyZAdhsgwdJALzGahu7Zy45rz1fthjHbp663w+9ZrQbCm/w9BBdNyVttcz5HHPOQ5HjCqH+im5sFoCy",
-	"V+9cEvtWzVcGD7mZdFQxCZhoYKBpusKH62c2jHLTHm/VJfANscCMNOnZHYq2Ki90ziPAyABixqvFoMiX",
-	"b5+/+gpuXJVeG0svd2wZUMIRS7hYPDFgKLAbloURxo+pcYKzWIpSf2RtTdXcRzbE8SMhlAZLKxlRaVHw",
-	"vLmqRn4Mg84dYYH7XKfTSb0Gv/as3ENYRLUUfE6DCD9xAG/BP1fWyGuhbaD80l6FqMOakTvWLQlstPvT",
-	"YfEcRIs7YdwvYw1XYFfOGhxDlNsUImCpARrbFhV5ExspREoLePnJkydPOqiXEVgpfyd0mMELmnPy47t3",
-	"by9JIUS5oOldXTI5jElyOzF4ncEUWNB7WkiWmcXoTPX5ybdP96O0W5lr9oYXu7rgtb8PB8J/IURMn/Q+",
-	"OIh8LD1Gs0NHwMjrRvuG8s6GGibsxEj5vivSBAKSOjEJRBfOMrrq4q2ePAlm6NVVaSHih1ip2r55Mmzy",
-	"1ey6dQsejZm7qCDPp8dXGbymxMKdV8pjmAICY90F/gW5jBSjMl0HthGVNQBzf6JCbX0cWNOQfDbpvEGA",
-	"uq1hs2VFESYZn3SYvKOrsENfp2tbErfLFeXqsMIzxE4+UnjCvIV9b0ipENpTfTj0IhYSccdClmcwHS5a",
-	"A4dGDloXEYZFriLFnbUQd/PNpJTLyHTkaCg2G2sEcgP4AVwXwlsfH/6ZytxVLAtbuvuEsLSo+ip3plTT",
-	"QqwqwCyXQjGv+gj1ziktJnALRCuEXPs5Q1NMCazi2bElRNelUCNfuxfDPW4wy0/XvPn066+/Pjt92n+t",
-	"HH8Ra5ISH+QiZg+aCTNG+W5LQ5XaCyXIdp0XzNXvArpBqFVA3l+/jLDxuACGf4ONI2c2dAfV3jtFqGi2",
-	"AzOold1kkwAdJaKf5gYPQ5sYTcPCb7LinXrx356NKFhubmV+dmz4gte9tjkV775Mcq40o1nzd83CSiWs",
-	"7u8ht+EG9tEhu3jU9QSfDu+/+5xtA3dGSXkadlFZO2UatlJsNvmQV36c034Kw0UQxHtda2LMKEF00qyn",
-	"psU+lMLcpPZ6tn8SVaWZFTwRc0VKyUpqLGLvvuKBPxyjrDoAvrGh8i6i1LGyBFFrIF4x96OWDGMfGx1v",
-	"C6BITNLNwp2k/Li3cqAz0WzNQGfTttHcNQGOq2Ubst+iiYPjICkIMbbSXDMJ+hEMl9rliXVwo4iF0Ffq",
-	"bqLWrVGFk3CBddW2SSV6ulV2bEU27EJ0TK+C9b1LWy5vVKW1B4CLUfBRYkvhrhYtwaLZJucu5SEkN9dV",
-	"yCqyAOKgsUmLnAaxmFdecghU9gd7rirYBblFdX90dP3+5fNbUjCaQcgeoq8LltKNjd3DXkvILUri0dGf",
-	"rq9eP/vxtn42t5Qi5jV4JIIeKvN5JcPKrk9lf4YyhwOR0WVe2KKjvZfhqmDf45N+3ZfBIi391Bc9gdEB",
-	"oBtaaWN6fYNP9mgoVKxqTGPv7aM29j7f5LzSbExAxx7wtt/xeCwqvlbjSQOnjwG9gzuxWbKpRNq5uRJW",
-	"ReFK+Kh6J1mD7xLQLE09j2PyZklAj6nE+gSto5zqtYJcUsbNTc8iZeDWeWnud/hn3E9slXOFGXi3/z/Y",
-	"pPdMAanEti5zpNM1Xh06+gK/GSD8oxsGWxYxWvZArZGYMXrks5PTQU9df90hnI0YV7QfVIBQREoV+3yd",
-	"gWUIuULg2g/TYo9VsswL/yZ5u2WLR3/8460rGOUQrI5oPSFKNNIBVTWAPf0OUfafZzjqLi/nmaTLUMTn",
-	"ZSM2+Ii9ywCoz1yZUM8DfAOM6ohjgYbTaKFoujsKEPS1YXJluUPsocCspBlbEuf4UDdTVTwIAANO2c8Y",
-	"aqiKA0oSNYd8xyKXlbmAFkypJl/jv70dEEKFu1Jz6HgDcABTZCUuyQ+5/rFawN9/yPVLunC0VNbR2pGn",
-	"x8EIR2NpBGQ4JqmXFs/dUFNqulKjXK4dW6MVSBjc8p/fEPHsjWldaxsjgbl0U+h75a3nA0/8drRocOFU",
-	"7WYYHbmxuE08bDc0Y8MZ16FIzicYVvvXak1XrigCShsUZqjyQhOqMG5BfsNfPibkN7w5m/9CN4T5L7UW",
-	"Un+EffCbpquPoVENVVSOXHvyFUevr+jYBKR3mpG8GFkWAgv6ZNw8P4zRGXHkad+5Xrv0tHBFO2BlLsnj",
-	"kz0t27hVz8+nMV6PsmxjZ8dwkK+DXjPHCXojoRoLlt+E3GtcKWrh+BGW2t74oL2QjjlOY/v0HUDozG8o",
-	"/6ZnZk8myIgy8rLthRfN96KTV2/Zutw8uKdnifmPgtr/YNT8L+NM5mk4Ytm+lL9vJHRfzKBeIpOwmTMC",
-	"O8Fuo5qhwWZL3FKVZ+w2cTnIyjqq4BRzFQTHOtxsdPOOYVlw8HzVKHznqb60VwjrGbuNtwZvgEuLLHOp",
-	"WtV5odswT9BKdJp+Drpl0bKcAgcB926IHHe0OO6hvgvsP/YkLD0PlJI/PTlhSfPCohx6qYPtYxMg3BOd",
-	"Ez3eWrFcxvmAvQxcm6GGgrWmmb0WYCGqBVsKm/9n4x/jKg6KjL0x3w8yMI/iDAV4/yhktsPpd+iWQxFb",
-	"LOmbw22dcthpWKWfk9t/P7L5lEcvstsaVEerLNeXjj+H5Mvm7cWur9C2ZAoQBaGOwHYljNtJBz84Tdcs",
-	"g4wfpenOBqs6e9/b8eYmIP0dv+fudikxYcL3Ya60Q4D9U+nSwixpyUxLmrLoOr4pGX/HCrZh4H0xz9YT",
-	"uWDGhjD6vLtoxrrkxrx0cRIFoKcwmcTnLqKApREd79vejvDYEeJccHUf+2jhriv+TGxKKvNghasmCzPm",
-	"J8hy0CNmi7huJliFG11k5nhJCLRjdgT8x5QS4nByRrM6V0JkYxsx50GT0jThjVpm9wq32VxJWXEzZji1",
-	"ATM0eYAxQfflbP/rUKqvLk/HMyxda6Ee0BHnEoQhTO7VWGnFFKw9eauzLyOC9zCunxGbKerZubn58Ucx",
-	"GbYWhla+phtgVrImopt5jyhhIlYynNpydhYn+5ieGRAFKNqZ+YntQkqhJrILAtqUWh/dsd2KcXJULBvn",
-	"QIv1Lsh25XKAarypaYplZ0+enH47eKGAt5NW74IjSyXV6DeasOYHsLocFkcamRPA8YIXqwjVV5dqQz/4",
-	"f/SJBZtZ6igb4MSC3AKztYGpEFALdMOOyQ140/GXOsUVdCJ3KaDCnBe5Rhf6RaOSbLJyrs0ty5a3BJiI",
-	"gqCLg3YRJOXCqpjwOzIHe3hl59H/w2+/1dTUr69ePScfP95imVRUkynlpnsLRnAW7QbyZ+RJcEYOKegb",
-	"OTl+aRzsME1IywgZ1GilwDRdtm7/TTQqEng4PxmINJz0Hy8xUZpUOS/Zxx76QoNcxVixFqrHOFb3S1uq",
-	"WCytXDSFPhHfRCUjBVuCJHi6wy1POB7ZdtH0FhXGOuAv3JadEFAEIg65qpA23R638PsXiiwrnkJFU7hG",
-	"SJaaUzlAA9CGH01hpxIbmh9GBTe16nc8oB2K7eCOHVRGAc+Smzux5UldIcBNpL3gBETg00rzVVMr1tuU",
-	"8vDlNFrQJ8jhEZq+Q6r+dalf7xnXLLP69LIJEZo9hZ7E4DT6FTKmnS+91lLUvjnURNlXAZFd3VPaqqg2",
-	"Ef9CNx9Z7bimH4A2ipsrJTh911Js+awR9jqjcuYQveCjSqum9jlV68idO0zE8b0UG3JaU0nkS2ILtYUx",
-	"7HES9rC11FdhDWdvVPXPdp//TO8pvuy5I72qRF6xGTObNOdMJo7vNsEgvTGlZb5aaxWq7yHSu4hfGj+7",
-	"oTtwl9acJGFX+UFK6s83b16TGzjtnb637Rg7w/Z0h4d6HRq5IKYpcCt0weqHKLB2j17RHVmLImvsIZWQ",
-	"RaWtPyMIkffLkhqNqnrnk30wu9W5lxxcgmspCnPF58wsWoFhiUhA+9M1WhN3UF4uP3bQLLa6gPBgYxQy",
-	"2opceyquDip0Li+cPH/26srKrpDk3a5k9l8bkVUFOyYvtHIO/uZUypWlKbRhv2YlE9flxElJUls9iee8",
-	"S9AULMQK44GS6UpyRX6zb328DJ2DiVEIuDgsS0jFwf7eC9vFkgoD+d+RoJuwHIt1wO2SnJ4Y064dsbep",
-	"4ycHRdfGVpT19NKD5DFge++Y0h5j3kSkhwPvuzwxmxfeFWH8s2Wr9EJF9boakSiYZjGjxx1HXvvm8eCB",
-	"8mBqctRN1regW1vsMDn0kmceRJY66+yc7x1rWoqyDIVkXwL5qQOsCxv437LOrWRMvUGx6nP6Pzk5Ab7N",
-	"iZRqIw+y/ROnMY2G19YrcnnAmRE7FNyCDxZU7QLLBYDo7Yo1XWoaDcpAJMUFQscjKFnx/R/c0x+T+s1I",
-	"wP0w8uw4JwDErac1dk+tsA8P7Gd4tPEMjMf+NtOQeEmyXnfjq/GDN/cTrMxOLZfbApTMrXWnYED+lhbl",
-	"mi6YvnXF0MBrSr50ehcf4NWGyTy9/QoLAd9asNhtAIpr22tlAXhNzJLZmplrwoIq9vS8kkXY1rcK0ddz",
-	"1rni/hVkh4ulEb9k5gdFlDb9t5fmjWLFPVPky9u//vXWhWrBIqwxBhtGec5XhG7p7quE3P7l6uj/ODn6",
-	"9tdbaMPOLLjlEnL72+nZx1siWcmoVjVQ0Lab6wty+/LFsyPTxK+/nX88+otpCN7Zc34/Hc4hicjKQ8QM",
-	"rA74hLABNPDa7tHGW3319sX83Zufnr+eeUs1+w+YETuz819/O0menn38Q2ijYrvToaaHK686gW//kO5b",
-	"oBDma7qWia/yIbQIDVppzNpHWQ9sM/Fl/9mNc4KqurIBUGAMtf5rTij56WdbJcn8Ag0fk+c0XYPLE640",
-	"UHiSpyypgUCYSJDYCkesxI0sttwVqEpFuaszXFUHH7ASnF0SLtCrzApl4X/u0hAI/x7gBHbEYoHSDVSv",
-	"XYTSFYhaMAdjrsPv8I/SiKlRQyXjrC4yblZjrwiOUZdTstKgg672eHit6/KCveUA9r2q0RqIccdqTxkM",
-	"n88j+uM86mNzHscR0ATLi68+Z53EujiuHVR3CCMLJ3Z7PL06HCD8MCwhlh4DB24u9G+wLDfSl4oyZ9az",
-	"YVGA9U109iDMfZAlVIpgOLVVpRYm5wu797UDANm/EvvtJgSXiopri1E4Jm84s+he7Ikt09p8nFBNKDJ2",
-	"TOn7/SSPzt5asg9aUlj9oPtBaQgyqn3yxmXOM6hCQbmLuXt5R9+9viGK7trXqCl3emxxykYOy7prKCTH",
-	"A/VvwQ/aEqVJHJJc72cqnD09Oz0/79HYo9Sma7vHK98gdMpKfZphj2IMks3Mys/zLOQTNk+1eRLPhxKc",
-	"m/b6N+wm526dAjFUSTeOtyNQPaVK17Z+XEt6IRVGcIj6mlP6h7fvFdFiBUT0TdhrUWWrpqKiI+Gth3h+",
-	"+u3545PziTSN4NHJdbReITrk7fH8hSLmYQdtRi9FKUXKlLowWrGkkIyk8hWnBY6JGyOkKMxBTYQ0lyOW",
-	"uXdYBLU+Cf8gpD54Y7APpVADVHxjO/GJvJxWRcTpObtoaUazuQCjO4hfFUJD8ISondJs4zDjR+aVS3Iv",
-	"imrDLMp8Uy6VCwaGFwQBo4PIbkfteXBBfsmUqwEYQEmsaQmVyGu4qxUjwnimLgkttnSnfD+0q2KAdePd",
-	"rZ8iNK5G6WMWnBaiNqtNe+g5gFSZkxZaHr4yS2bQbAQwK8r5CmCpw850fxx+AgvjmQXEgKqAHdXcr02/",
-	"7/KiYFmf731E4XnoK7Yewm/dqVYHsV8AK8SMBKuMnNmBDV0Yk4puGiDOzYsfXrx+Z8tN9rCbgCTGim8q",
-	"v/omGi9UYwEiEJom49kqrUOP+ygTssr/wQ5nZdo7O8fs8nDxzl/WYtNaF8wYUfGFMe3Uy+ItA5qPrkpE",
-	"KgqjsslKiqoMY51Rbxyqbyfp1NgyDGg+D9yF8Yxc93BHqjWVLBvbJ4DbxzFcAPv1UGVwXciwUBCW9Y1V",
-	"4YkcBuPEZCzll70qPWCwDBv8Pi/YW7taB+yzvcRPUVQ6zM85+Vrfc2P8kdECOzCWz7CuCqU0SdfMVTOC",
-	"Kqiw9YyRCsxcDtNgw73mbFLCT9+K0iFCflGgdjO8tYYuI9zSB1dCVYaNkOyiTggDlXiBZ99tgjlkzWnp",
-	"YtPsg5HX+owL0BjXk9S3PexUBq2xEd6Gt0b6giYOjEJNLIIUzEKHJAVM93YKApGWnKARmEFdgOFURVtq",
-	"yE6MG7HX2R6Re+H8QR2JA3LuGG4vJAyK3FuaxZrSO5fOBGjfc//J7G17lQhqAQpdL9BJYWuC4aO4s6Y5",
-	"HvalLkybHyqxI7RIRUBgdFompMpKc1qqVJcjGKNsJQPX5DgrHt6fkj7ZodkMZUTF6H+CxgSwwtUlwH1F",
-	"Ya2KIUMgEL62BtsWcLzWQ2A0H/iop6xttwAJkqXhfmn2ntklTZe8We3Ziw8TPELH8OejG3GdFauXFhHY",
-	"RZ5OqPLCPoyo8QLpYvBoT3/eOnshcJvOJjLbxzdnD51IR20DSQlGBpA3tJMMCVXJ6nTtcdywidvQblh9",
-	"8zE5TDeVwr0OJXj5MGtRPqJlHuC/Hg7JhEPHxmY6fgVEyYhxvTTnZUHV2hFSgalhnXGPyBGZkzYp/JJR",
-	"/eiPYyhUxrKTN7b3p4QvAtEnSPkgmq7gYuoDsGwYoM5M2KeLDw/pU0MiXixkSuzjwYnjVRPwGqX+RtDG",
-	"uyb7hjEGXPx7iOX3EMvvIZbfQyz/zUIs7vTuTf80D12z5e8xmd9jMr/HZH6Pyfwek/k9JvN7TOa/b0xm",
-	"uNrMPzlO83OD4x/tgI5DGP8mFrE4BTAzNMVJWsodqZWss/eiRp9iJMUmh6ZOnWb25t17RR2bWv35oIw2",
-	"JuD6FLi9J23XZfgWrMKrcxBVfiUl4+GK+CD0lsQVSc6ADBjO1lzHauu42Y4ExRZSbBWTNputh+vskPrU",
-	"Syk2YcXiCHZqojWqw1XGRlLqHZKhE6LrapFvtRptzYAdWj2/zcL1SMhBJbXTYLn3N0u4zld6zbjOU0BY",
-	"0/L/Ze/fl9vIsTxx/FUQ3I3w9PySEuVLXeTYiFXLripP2S6PJZd3f+1aE2SCJEZJgJ1AiuZ4HbFPsw+2",
-	"T/INnHOAzCSRvKdkd3X/0WVJZAIJHByc6+czI6vAk96CxVWSHgE2LMecAebQGJpUbMSH7gkgWSP3wpSO",
-	"xD9/xD9/9Iu13ApyFg18Vskdax8mGq11cU5/Ux/CWQLPqExjzcYcJ6VgtgOFW5MysFaqsfEcjPXZNPHa",
-	"VZr/ojR+CBUYsJ7x5gQEU8NlWtcbVUDixgA+m3KZIZCtUFvkXfVN/G3lWL1Qr4Sd6NTESWNuRNw+QEXo",
-	"P8HmOr9hoM1kSBZs5huNruStTKlvf7s9h3d4Q9/buPUVDt9yrOa1Cc/dPhm8JvFS1fVjLUyCWA7SBJKJ",
-	"rcJ09V64+pR/U16EI/mudCpVQ9YRLGTKOU6Fs6SJOA6+E5XPYcZlw80Cf/JAp4ZxNhO50eqBwXGanicb",
-	"EXaMKUS+NsDZdLUW1moVwqsR2zuVOYHxNN+QIaDrZcYzlNzUGb0rZtRQz3YjTU86VvAdlN3PbiWvBZ9u",
-	"Zz+HRQwLXXn5MF+/q34yUTEDoMz8Ik13Tdvli4+ED7SEsc4JA3MOnGbO0UATAL056vUna/cIEbasGEv1",
-	"cdcc2m6f/9K8coiju3NDVKqHxTRql76whv3Pi1cvmf8IomT1yZ9xVkm26FMfnJ2IaVRkffQ7EhjmaoFR",
-	"Xx5afQBLF2l/4gA6cNJrwD8eDinpOLM+M9FYUwOV8RLLH3GZBg7jHXrEYPMbtCD90RMNYTxLL2PF7VFS",
-	"E+GYXQl/ltK1hgM31Jkgzzj46E2wyHvEKyvYMhsgY7hvISQ2H6udUbvzUlUxspbMa7SS6O846FDXfa3t",
-	"x9mn5MawGzGzB1Tc+I5+OAn1zFHp5lby1n71y+KcsiwHTmcpvkn1OAXN8McGpXMUI7uqxA6wtCnOsAxI",
-	"JbgqZtvAWV/SR4GONBUNFYC7As6LT9J+XHpeFY9O7Q5z9SZAGAEfZy6tFSqpQEyxQrnTmt024MgR7Wkz",
-	"ymtdwXYwvORlpZN0+MzZLTyDe95NrBE2bVuG7GZ0NPc3y1Nu+RqrDGfG5lxZg1wXS7DP7Ip0jbNB/4bn",
-	"4o+tYZdf4QyKaby4TKQ7GmZ7oZtdEeCqEqtvEQMssw2XLyGqmxmWARqAF1oCp3ZrCQFCgCYEqS9R2efB",
-	"9+Bj94xQc2HFUgXFpiP3hsdrjeFqjtIuv4HYfXWuCRsBEF/caCjB/DfNhZCHSsjJWCoIEd13Of/bAfK7",
-	"CZRQ/FZQQcja8Kcw9qqYTjlpTc932xzv1zmdk8RfecYHhqM3fqFSrQS97Yr7iacL9Gu3mAH/BMhJDW1p",
-	"7dIUpuDZxwOAhhDdHCl8g8gkHkARV8SfzwowP+qlpjvkAmg1dq2YAYXYVMFVYvVvf9p/B2xQNsDKCcxK",
-	"jagubpgBaU1A7F9CSX7Y24TCG6bbtAiXE4EAZdvELd9PFu74g4sACQYMT4FlH+fNbkLaElh/Pl9W67m2",
-	"YjfzbN190hR120US10HGRpIR+mYT+lXFAIlfc8QSSEIgRiMsGBl5FwpSlHOeQ6IfIUlD9S3SCp6wn3Bj",
-	"poJ7n8ToqcCcD+X+MzGq8RE5JYDAMqgOSqKS2JUflPpqppzNKAWN832A984Jg5fLpDBVyhr6BKat57zC",
-	"1MQngkdgmmlOsRQYdtgMeJotoATHPc7m0j1rzJ0ypHIjWEV8Tjwk4BMf22k3b0zV59M3XKUD/akPnpZT",
-	"oKGCKJQuGGaLXCWsD3UXyCM159JCYZS0WI8BdSRle4bfrlmRgVWGo3gWkgqpOupMt5dxOnW9Z6LFY/xj",
-	"BsXqRil/20CvE2w5CP2Wcg1SbzXCe4brpqzzhPJWct/8KmwnqFfhag6rJ1SKwu7WkdjoC6UIWSmQ1def",
-	"n8QOibmRBH9HqMCN03i3K4jvb1ga6CPPCWSEEuI9hvh5rEIwFStJm94WtenwvG2Y3m/Egq7Og/JE8TCX",
-	"zvlYXGZEOr8c5hp54KddGh1yfSud6SPyrctZq99JwrgxQb/G3HZ9omsI2IHPrqGQhZgrpSVLt1q1gmzP",
-	"8eg3cFkeje59TVWCkf8ptnTz4jn/SF9Rw6LG4w2rElAJ/+0Ui3D7FrMmuB26SzJitfAx3aTwGU9mi8S6",
-	"guc1mOPKQqzvSNqEPMV39kGafIMQB0xlCvoUWeWeYhZJGsYVg2AWy6RpKEeAx3/MBTcNgeadKzrcBWJj",
-	"9Xaw3OT9laS3sSWOxo38cys7WisL8Svrl6xBCl/Ru4RrA1lfnIXnu1Si2v6aS7UrQN2vACRXdk8ZQISs",
-	"sXBYnQFsYBQoDg3F6myV/ugWPEWexhmEjT5Wf/nHKqjgp677dveW59CQ4B7zWl+VT3kDT6n86o8yzFQF",
-	"MNzMrRTFPXy00foAH5DeNbprgk93z5CMc67sLhk0rmzcG4EE6G5Bosarq1bAsXpGnkOVCA7J5hMNNadw",
-	"aqg+xF/ObFoY6/m9a0Uj2xfg+TcLa9W0+MeIFMeTk0dr73SPb793sE2Z2ibruJowaV2aQrGSs2F8jSEa",
-	"7obxgfuL02cNUhfdp6N32VlSEJvlb4v+OnhYXMSms4zqxZp4hj42HvxN6mojr9BevGcR01nqXNpFQ5/w",
-	"HjjY/jsNpKbbkGFtbrZz7lts7+OKrZ5bqzAowmNqU94Ipu13/Tg6kCRo/0yZf8Q+um5FSLdRObuqyNYp",
-	"/aoSHPoUfK/2ml6QFljZtmK4WyO6kd019qeS5bq+gZWwaEP0xQoDld9K5FDklLCHvcc/sMHCCmg4ncYL",
-	"y9aZK4W0W7SM4seS0rBopj9CoohZFPaACL7NOioHik9DmiVhZ71e9cW2PIXlIsfuVMrL7JjCyQs19DfU",
-	"ytxzgawWU52LpTfQOXRKiZzRqpktDDg/x6RcsuoUmtb9qny1dRIEuxnaDXwQ7yn+psqtw7PMQ844nYTC",
-	"F5pB1wV6I0lknt/EVu+nymp5p8k9x7OjJxgjBypM94zGwntyfraVLDvJhYjK1uaKn3UVwJjUxCywT8rq",
-	"vNJW4/xYDAhiKkWzVMerCrfpvoPWv5t6Xq85LUJxz3iNkoh2ul9kmV+y0MNeS3dMt/Dw8dmVoGwZgfVv",
-	"GSQkKtz6Rhyp32Ofroo2eyLW2nJiJD/F9fZQzzaHbNyqXcEn40zpPnIKw/iH1kKQjZtxxNaKC8iU4aBU",
-	"1L9Vv4PfSak+ptHGtpfc6RSP6Y/NFrf6hpotiHyopN/67klvU19+U/2xCG2tbvdjs98ilr9v78bOstBO",
-	"u0fS0LpXl5iIX7jt6Wo8J9Zrh6WanImeK+iRO9muFYnOAz6u8T2O4ijAEAd4CeVurmYx3QXTDy48ufQV",
-	"7e2uc2hJmvJFNTHnvud0dJHF2XfeYa7sWY10d7k90syKJiOJpdzyATcCCumR2hxC8XxhKrluYNfAmmM7",
-	"4SX95Ql7TdEJanek6IS0dMQBbmUqFUvFUKZN6Ayb/PCRLtRu+pt4ZKIlUe618f4NNGjcWDbWPCv7DJDc",
-	"E3oMsnRLQrSDD81sws06XQacSCaUnkE12QPo/QGObehgL4vN4BWwYbXSpRo1a5oJkZPOrMjH0VTORX1v",
-	"08D5PdZNG13mPKJtWk6ISFrjJdV6/nG3na1val3Yt9xVN2i0aeIaJKc0wZtHWX2RpufVHuQ38GT/OrlS",
-	"MfhqubVGh6bG7iW6cRDLyjEshSKmCFd00jG086qi219Tv3Mu38VUFxRXXjKIZkUzyMZFlmnw99gQqIac",
-	"/jEUvTVbWvzj+gBbfAMxKj4OFlbs+E2b89FIDuGrkde5EgSWlIuhkLciBYr7wOlq55pNdJGjq7nl62HF",
-	"/MpkV1p3qbIequCmgpsiFykTED038hOOu9WQy/HlyvLGl66+BfEZLy9doxz9lWdcxeiVeClgawW7KoxQ",
-	"hmBsAwAwJBBmudubLfeCMorLlWXI2zXSOYKd+ApC1MCmmE5FyooZGyzoquHWV4U/hzsGwOAGOl08MEmA",
-	"ZPE9hhVKbCv49IDuDUxS+nVs3IFLneciENfu4PqUt9FyhHUXm5ue0ji9N/l6Cvq4VzYrProTED/mFUZZ",
-	"+F80DFtKAXblDxd1AM7n794u+0TxnrTjTYQO41gOjvdMf0zHiKJz4POWdYlfucbdbQqrYmZm+/hVdY82",
-	"H/1GjIm1tgCOtOO9W9VxsZZZvdWwS+taVj0mHUgIbbis3+r5ERUsqAvThHI29+11w6BXoK5nsD0zclpz",
-	"xyJpyZAV2tZl2Ogh7VRqi6Nu8SLLDU7cmz9ws+Kd3QlLKnW8aFM1dYfhhdFUbtjokayrnKKsdKQ3wyIt",
-	"wnYrRE1iO/mc/jvRpGzM7KYS4Lo41KSn2SZXhMvj3jcsZCgnxrct787a5GpvFz9yMbwFPrTytgHZcB0A",
-	"6n7Fk2aW8UVzZt8L5vqDL/Jf3ed8FNjIsfoo1XECwbnONgb43mqCuF/BFdirjbW2KjSDIEW0PX6wjRHj",
-	"sDqRknt0AKDkHrqMxzmfnjOIwZmEKV0ppVaamTI+XNaFkzyuAidXYldG5EdxDU28oftIVU7u8btn/svT",
-	"Eopta8T18cOzVErUBZSZCppLDSn98RYHZzmYfPBBqgbFlwECcDWJp0SJOUQ0Q3ONZ/hdicQvh9MfbsPR",
-	"vP3xWzbXdUOdqnvLo1dJ+aD+ZvndokoKHhabeiM0HpTJbxZ+/Fj0yRIqhiORAz0VzgOEEjeJ0NqVPPUD",
-	"w969fWmeVsKRY24F4+bGgICQEknYxMNb8DzCQhtvCvoFSZYXmCaX6hyK7ETKpErYYME4GwMyXCbVTeLr",
-	"7nI90G5eoMagBsA7qgMBxPHmBsOOK0oMHgYKd6AtmDuFaujghmtGCNXQAYpMNxBu9uh1c24SZjUE2+OB",
-	"pG2up0gctNL8hm8C7+wj3lLd+D4uWJBwTPH0wivG8TpRItYAlTxlZ2xQND2pYl0udLEOg3HIs0xsU1pL",
-	"N2CYWXUfYkL9XgwmWt/sZuLshWNI32ko09tk1ItbsUvl62tt5VA8vxXx+tdJNLAUcguZ4KlJwpmwxHDu",
-	"gS+p2xFb6E86e94ktPL+MlnXbNRo/dtKSehWXUgkHkTLTYtaMZgqu7TRaqq+QMUv+g+ydjI+vMFmCSvy",
-	"KQ64jONUvgk97Bg2kBfp9swgGuEwS6impPJCsEJlwhg2lrdCbZUbjMRGQKVJwyqfXKHfS459uko2hoe9",
-	"DZj/exyMivyveWH61DYvi+c2co1DcXqogmMXVVsNm3y1s+kANVMj6ppWgk15ukwqE7EvY4Zb9fjGoBeU",
-	"FWpIlXBD6BPDydE9/rm0Mb4k7DMtgftnZfvhx1v6BybK3L8GC/f/RZ65/7gb0P0XgwnuX86ldv/9Dz2A",
-	"TwObwhdIj3x2Gv7L6gvHljoKP7hmXaNPXReAXl3V+H1IAr7mMG82d5frAjMjENMeEjWYVgYUTHwdbjCJ",
-	"ED/KG1h74hJ6TVj1bqQbQY1cbkgnggli1zQVlCSdeXnVb6U+l63wYHv7B/0Rg4owYljk0i6u3ONwDU2J",
-	"hyzdawy1vpGhXPe8Q8hwH/3nSrUxk7+KRa2EBmYJyyV4DgU+9NmJtbPOly9Qzj3SDb0ouElO5t698FxA",
-	"gf4H+D5TDSl7Zie5LsYTVC4Xb16csNfApsNzARQ52DybMJni7969e/Hs9vvkg8IsqPvV258u2aNHj35k",
-	"UrF315cn7Hme67z824+Pn3zPqFbTBPxd5KnqD3Uq+lh/AtYrMoKIDPDOUShPPqgP6jkkrWZUBoC1KlKx",
-	"/qcuHw6FMX1wSpzFMkTGlKegs+ahqQYKDYQiJHUQZefLnHxQ/VkxyOSwf04JrhJbzckgk+qE9Y3IRv1z",
-	"NwaW7piq9+G7c8TUiOxWGCBgBET4hE14PoXrbsSH1rjRoH6if+5BPlnfq3SoFzpnbwVP3RN+KrIMoUqF",
-	"1/pJ9fdc1W4/1i+1JD3qg4o9q+aweTg5nTc/DDRP/zw8hFh3oOT0g6p+EvticZ2wBxv8HbdhUBWcMDlC",
-	"J86IZca7p/h8CQVHyOiE27E0Ri5uBc8q09nynUjGYPtIBuGwUarT3bEA1XjyQV2oiqQhHvSnrrFi1i1m",
-	"/UoFMeIYnHvyNTjUCeHZQWFXkBEsSMcyKqHYVKoCWgXGOmHSflDBRYbQmx5RpfS/PO49Yn038sdi9tGJ",
-	"pUj7CRJ7wa/fzfp/gePxntABMRvrjoGbo1tl3BPDHvcen7ALemd4KbiShnomGJWqhdMzJyYCzn5+fu1N",
-	"gP6nLixQvxxwyJWvpKaKAqCNSBmsKDoTiEWrWP/5NR/33RTevINnPnv+8vn1c1rfF6MukPj1V6C4H589",
-	"/KD6dD19nAquALGlj1eS8SEJqFZzV8SIGyvy8vTDs19rJXCAc/av/ZL6BfU5OZ+5YDwDCBCUASx0gnY+",
-	"oHLp/4/ua9Tg3d+lmHcvzDl7ffHqed+ts/GAPNzS3gsn7yvVf26ZZGjP5kUq7ckHBYBLQ6GwEkymQlk5",
-	"kiJ3VsSMDyei+/CkV14kld9VGyk6/35RlXiDUAieV8EgadRM6FkmPJ7nOOdTvLkRGqvj3vC3GVwFZUtX",
-	"57zTO6HR9EwoPpOd886jkzOYlNtluP9O+Uye3p6dokbueqRS96dx7Jq/wKJ/9rAH3DjhzL1IO+cd5yFd",
-	"wIPe+ucAUtlMK4PX7cNeb4nHjM9mmRzCM07/g9JFeN1vMgZqI4FzBlfskiH+K2byApBC7IlhiqdvqD3h",
-	"S22P4OD4TTA3Pnaq0gBfk2AhmJgLY1ERYAM+dJTzAsk8/L3nrAcnpzBKwwacfpbpF1z+TDRZ4aQ6xoD/",
-	"5+RVDgXBH7m7dh5YGMQCG1gHTsfMAw7VonybEwYNudUSUcTtCXE5XyRS3/LLTBtR2wmQLg/k2Dn/W3zJ",
-	"y4+cvnBP+vLHiqQ8Xn3pZ1qJI+wnTBqoBzC2B7uJW7PrrmUiX3da4M9kbFTjrkB9UDMGwPRChjgNxjta",
-	"RqCnQdFRS5H7N907ZIz4I/mk8UjiJFf2ZSmgp4ZZkQoaH6QIEKZ8ZMnN70bMcLUe9VjqiRjdl/9eCGi5",
-	"ImWH/PJJ5SCHHaPYw0qo8I82NYVbgFY1BG10KAnFmCjsoBFu6yC4ghiXK+oBt6cuas54jUgaqIVTPrxR",
-	"ep6JlHjeoxHDn0pZcgd45EwvfLwzkyuFZCCdTyu8fu7wA98R2HTpCXtRJUYDcC9eGAEt794sQV+yLnsX",
-	"5TRhfY6mGY4sGa1JxZUHNKmIRKb1jfG8W4pxWpj9hcHITCjPmhO/K15rZ5rgApmy9N+daAh3AF7c6v49",
-	"VymszxWN8GfbvufkhNMKg8+w044lHWrejoVK8JmyBIqQAJqH8doQOzTFAL1I6PbQ/iqhaQQ1jXyOgIln",
-	"cDuZ1YAtR54xXDYpXuZSBf3NLmpPcgNaCYoC9BV4LVBFCrZtyvRoVUxIPA4+4nAX/1Uj3eQG8QjlkWV1",
-	"KCzrlA8nUsGyYrZwqgksmgqLOg97j3rd3lm39/D67Ml5r3fe6/3/sRNsa4GjF35TkOiVkSif9P425f1X",
-	"IWa01XVdEcRtwIc35POCR7e74nLOU6O5hJgs6H8lVGMOjiXPQL7xN1ZOwXgrFDiPkJOAW4lQ4ZOaHe5T",
-	"F32jc9tHwxiMqLk04oRdgBGFXneWPfX2lfu5tJJTmX5QlVhRaEB244OtbHU15mOSuk+HNMcl0hU8lGwD",
-	"9CQjRhus1Aab7QL81gd4UUOkqY+kr+d9pHdklpubJisNkXGqor+hDOVL0pDhB32hFRuIMZHgNIyHIdQD",
-	"BnxDYKvefqnsQNOwgQZxp2FjTyLQ7a2VhdtCD7/d9Ewj8WotH7kdSGn8ab6gcPenrV5R0ErwlHEIfSF2",
-	"K6QNcl2otGmx3SmLG/6dLvLS+RJV90OXx+oz3HQ2XhuXmCnd6rMv5VTali0Rt9ctByE0gBk6ya+5qU5P",
-	"bKN2T8UnXwMf1b6XV79j6YkS7N+ufnvtI20csg91rZowY3OB3sGlyLLAdWJmEHCcCOFJioDWGO8MJ4tF",
-	"xtlY4J3iHJdczyYAfD/KNSaEl4xQmHSDNoxJIAl8XAaH5rYig/iT2+isQQz/qW7/qW6Pr253U0Sfuipd",
-	"VUYReGHxyZ46kV77uRXlhCAvYMtNBPeUgpc4l+4zaZpJKy4w/zeiAjX3lJPaaqwMfrgaBOfJjQqtbKMl",
-	"I3R7ZXgrcjlaNIdP3vOMKNDnE50JZ5VC3lClzM2W5wIuQwh/wOlQOhWG5YIgBQn7x/lm51gi4Vv05iW5",
-	"DeNKzEGRDAt3zkZQFhkSJCHlE1qVfV4YuCSlYdDqi65e3+3ex0yqmz7+JYcyBg8LAAWeq+r1d1gGr17b",
-	"vR5hLPp+TBLf+9WBtzrClfkm17cUylSaCWXzBTyfMlMJeodu+TFykm4QJYz/ul/BJVdWdXjRcv5RMduc",
-	"PTnr9RLGM6Or0dYHnoUOn/KA6CFY3wPYwr7WyWoUYDnkWOjDuGW5GBcZz7HhOR4O/itNssXtxiFaNYf8",
-	"VQhFurTugUnEHxcKYDfkZYbc8kyP40H+pEEvvLB07fpQCtUCP6V6XWOh1sVAwbSkGPoJe1ujKlb6I075",
-	"o+X5WNj+ntsJFGO42Kvb+bCpaDctxMkRduCVM+ww7fXJbwFTer7tClfODX0OAZLjoQE+nPgTHFSuLKNb",
-	"qBYDrSOw8WtlpAEukRL/BMFRxCe5DG/EU+L4WT0wFSI3KVo9NysUdG2dHrhFcTAWFv8cV5UqBGBBDtnL",
-	"08/OOvjSfMVeuHUSSBdSIeSUWK5ic64MGboQcPGXIXCDwFnvv/nt6pqdhu9CqYJnhcLQKG401QhAKFPc",
-	"ivyDoivgnA0nGpKBCsmmawaNEnOo/GNXnlxxIICNWiIaQ40FE4YKI7lDnImRJSprbJuIhHou0rTGE7h7",
-	"/BSRQg+JoJIx6zZpnAvTtZTFXWZ/7WR6yLPtg6UV/ts7jpM+I4lAb8CsNTZ87eARkoBpinF2p6XoKlo5",
-	"ZPucKJFTTFZ0eWEnAeK1Kd/zwhqowZSGjd1RcvI81jp9GorhbF4YK1InyBCHtHpGLl1dPJ/BCJflBC7C",
-	"+HeYr/9Ju0sSCUKUFbniGassCuOVSW15uUcvmWqdB9RLWI0r9ZT6LMaCncIvmPg0y7g7+xPkta4v28/C",
-	"brdmvd1OauWlO+edrvvfX5///OI1u3z+9vrFTy8uL66fw2//3//5v/UmiXNnEHzXPTvrPnx43fveJz7q",
-	"vS8dnvJO0hlJNRb5LAdSh86Pg7MhPk5p+xESl5hGgaed/Vh7GqWrOuedy9f/zdclhT0L+8QejR7ys7Pt",
-	"VUl0Ndu8HA+Us5D/a7IhEW0eoF0gqTFxbsFAZHq+XBfi3ZdilmmeirQ2Iyi6jFTlwKY2iOCuF8xvACmx",
-	"GrM4+6fsHlV2X/FUHNMsP4qqdL/SUF7Q4cSCFb+Z1hVBZb72GArQIHYarDnI5nk21rj9fVkd5VAVSk1E",
-	"f/t8bAlzJxiW819P/s5PaMQTncO6SmMKkL3L1//tOf6JXV6UgcS/8xUZffh9t/ew2zu7hsnQfNxHsC6v",
-	"MuelzxiRS551zjuPRw9558sf+whqq85HdT/L+hipnPFpwH4X5jAzyVR8j3VGEuwZG/Esw9S21cERqB4a",
-	"VMFQ3+6kGJkVdf2QhYO1hRF1mJV/R0YXzprx6krsEDxpKnwhu9QInom0Ut8PDUIn7AVKgSA58CHWMs6y",
-	"urxvCnu0td3Tg4Lo7ja3GgC9VT/25u2L3y+un7Nfn//P8LF9DuxRi1Gqb/bnUJJ7rHhr6vEdGHpOx1Bv",
-	"xn5nsKIZK7Unjbf0bwodnB2qZxI2kpkVuUifslxQLF0Jg5050LBR1pdHb/ZnlYltldytgyutyYbFv16i",
-	"NK396lLo8RMfovpvSnlSA/sOz/R5Vc+BnUDueOyhHuBE4aJFk5hAwNiUYgV2lo0zcNcfttxC+skXHp4E",
-	"dt6xvIX7LuQnKC5YGNxvni5wtzHzD9Fry4Z66nt4UjHOncPSh0S5Ho0yqUS/8Z08i3n5Tlv1e5ci9BMI",
-	"YwykqanUvSq0TfOiz+xWzH439TQV3VzWNJAsdum/tc90o6gJ33LZzRJ4cVsq+Vm9eG+pvL+ikauadpeI",
-	"APB/DgScHmSkNQnLtZ46WwkC3sK364FdRCwolpAQKcxdIRpHZ63MO0G2HDPZZfVjQ9zgWQ3Ybl39YUjG",
-	"O6vOKwz6VaXZZaRz9vBxCRUMgo7FBqWkv0jFdKatUMNF91dAlG0uIFmP+7qzJberrBGBx1b21lkL48fk",
-	"/DK0wFeqOF7q4RoI9kqHbttVGzi7WgvUVqdmuaW5yaw5neVilMnxxDanm4KwUgLJx/6lGgPt+jm1xySY",
-	"BIKCLoR0EyZBBGbLxw8MHVDfjum+ovPEMw5L92FMnSCbtUk+qFCZTHvpPj0SuVAA3+3OeeLHYjnRR6qU",
-	"pdLcnLBLP0nfFhxiJ2iiwf1L/P6RDNMbvzK1Y/31HJDjXQbhTe+kuOTSSRFlTMMOVbUelj9OhaDuDbx8",
-	"fVvx9pfGmnqT6gnY1DAa9Ks9Ye8nMvOsO9gnQZYBtaFwNRQZymCh3Nl4ih1Lc56naLOAVWQq8CL+oVRA",
-	"7+xByNAjwJxPsjtDc5TJoU1YHxMtH2fuSlO2n3hfg3AfoBRCLea8MaKy7p7aqu1ktcAzMxo7Gxreo7HW",
-	"EiYa06LrOhwf3tHd8E6lImdzhDk6VOxBNtA7dTJwDJ3ekI7zLopImCeoTKoq2RMgBIUoczYRPLMT6tm3",
-	"BtlvYvm5g4Xnbsza1kxa5+/vv3HAd7ROE51CBxnlqZuTre7sU3ukLpRN9VwtF5qH2y4vMuGLQzz+VBMG",
-	"AY39FXYs0tTaxyuILO0qS2VDZdyRZGDIZ6bI1hR1QWQl+Dse9cKf9oSVWxNQgYIp5U86gRqRNwTlgACd",
-	"4V4WjLZMj50fRNcvIvRLpUTqR2ZTfoPVvFoNkYg0ntKn1/n6pMrPrF2B4irxVY1zXumCk5YZLp1LmkGT",
-	"u78a0hYkyhldzSb+JcdWFLLxfZ+EkwTIspNdDhZzKoYZVXEnoFOwJxsgZtzdj3dIsLk9/AwI2IQbX9hZ",
-	"IVajmrITBuh/nGJkFYuQImjkz0fcb/eHe7qYKjF/fRMiW8aKGWVLgRzAF4UFMtJAvNyBChlc3xzINkTK",
-	"iIH3nCldFuWaiZ59fPzQvX1lIM9A1Dv5AYd1ojHYJX1ZcT/AwWuv9Jhja3So/1tSq8zwRQBfKbtIoaY3",
-	"wBZBn/VxfWA8IZlWogsNWI169yfPKFTWSgoMP1PRmi7yoahh2sCRmXI7nFSULeBF5XqmjajS8tI58IBJ",
-	"Qa1D701cs7pJX8Gcv0LlWk6uVf3KGezdijShHzkQuMJeAcMvUzkaIdDgkdWsnq7PFlUwZzw+DKFBw69r",
-	"859wc8KuAUHOcsoLeUpZuCaSUIjtfjXUeYrAf9CS0VAS4if4NdvuNMk7g6ZyamcVagiPsc7SAw29ptD1",
-	"mww6m8Qne8L6/935w33mvob4AQHTnNjCmRXqHPUhdIF61CoPMkgh9SWEQBT9vn9s3+NbQUcsCJdPmYUW",
-	"kFL+AB4LexZ1iZb0qMe8lPsKgwrMX2NJHX5l/3jDLtV2exYjDOAbnf+eCcUpW5HDcUPiUTRzjByrLpZq",
-	"bKkF8c3vO/TtNyBynq4A2/YYIQ4cAwA7D/CRh0FW1pXQNere08/0r41VTFh6BEcn1XBTk+1KAGEIiW2o",
-	"98Up4cYapUPFezXiTi/xwDBZJjln3E7K4Fm5UHWJasgARYCz76kwKsx7L7lYKwXuZl9TqwH1Fc6JAQPA",
-	"JIS/O1jgP54yzqBRBcy2jEO6gz6TCX5L3m4R6bd/JkejtWUZ+4sCFtbVs06xYKpTx9sKw3ePD22v3lcT",
-	"uYVq91q3c12DjUk1lFhAZ4JUIH7uZq1v/fGNwRKAPyqMVyK/FXkXgMTwozUo4r67fnLpvAb2rHKhAxZu",
-	"n3F2ZcWM/QuWjOSF6v8lYX2oFGGcvdTjl4A90QfcU8CM5uwN/Tv5oPoYBeoDSIWBkhrq1foF/oC2gUyh",
-	"W6wyqXJ8Z1fgcNKw/oei13s0hNeAf4ou/sZ9An/Rf0qIQ1AwKtUH1X/Jje0C40D3xbM+tf3kgk8RrhuA",
-	"GiYSAtIV0tUxnwEKJEMGzBP2vsS9rjyi0mxKEEOQLsHAeCzfdwXfO0ZuZHOBBzcW3ns7mxoACmBtu/hy",
-	"eyAV0BcPP2Ev5a0IUL96BAZim/Fw8ckK5JdoaIZ0swBIAOPt+UzeiKdLEVwSB67EPIaV4sb4s2c2fpZL",
-	"WSlwLLH2BbHDxhw6G44dehlBm9r6AoRcz6nOJ7i/zCkqAPT3CStfEs1lyowuS30Ak4AK0cH5IUJ/GbnH",
-	"sWfun7JwK1gxQ1Pe2GJ4U4OvDyBu0Korffhhy8j12kJbFIkxMag05jfdmR5DihPRQkJ56wNT7rtTiUOL",
-	"oCIDbScbEpo/71cGf5TYsRiNBBEJIR+bqVOifsQVKf9GP+uZ2MEZXXrXNiG3nFflJrcUVdg7hhLri3gN",
-	"xx34BmgojuPV5OEp/nGks0zPzfLfo30Rx5OJPWMRtLuIiWO23+CfW2xp+IcS0dDtV6PTAA5HrzVauOkm",
-	"Oks3gdPruRIhHOe+4I6ST6phbGJVZt+KTHAj/uzXlkcehmVbygfsXWPT2JJF1cx6rkwYtQT9puonZzkh",
-	"G2cg4sANzsN2shx3z0QNkl90diTT9PiVi25u9wDneweSBJi+NWMYCEaGmeCqW8zgOMJvwBjlGRssqPSt",
-	"BbWR6fEucYRz75kTA0Wl2D/EBWwO3nP4zEs9vsZfUQMSJTMrFEDuKvaEPEKl/ZMPKqDGPDAs02OG9jms",
-	"S7DJ575mEshxmBMALpXIyYr0uWAA7Uoa6lFCxZrvmfmgxkDZF8gVBgty+JTNdcZmGVeiFsTAFamFINhy",
-	"BGIp7IBBQKnWhAteup1pK1DwUo+vYBO2/PDbQkUiiD9r5qmdcD09so7brKZQIhpLBzbveMJcGtd3CoMr",
-	"jgQ9mEyHd2yaieVLSJFhHk+go4F/ktNi2jk/6/U8syD9YpWSd8s1B6jL7T77DoAst3wudp/940eI9JgO",
-	"7a3IeVYeXoTaFzOzWk83FflYQDDWQ38eN4rkNOhpqucq0zxd28sJFRdOLp2SlFNf1MH+N6RqESkLf+Ob",
-	"+yrqEWu14RHw12oQsv9f+pGsAU3pG9AjkDwxGk+0p9kOWnr/8/xtnuDoq8mpMJZPZyausDAdsweDDxxv",
-	"wE3a41zD9nSOCCAbbhGoDRCfLKDJltTaQ53pYnc7aPMhngrnmTVbQpdFfov2wuWbd06nTHW+SJgSdq7z",
-	"m9AZhFWLo6Varg2xoVc0dltnlJ7/U66nO3z8Wu/w4fcytZN2XTy/Su2m94BHme6U5aIvaNrUANXWykUy",
-	"1bdruKNeVMuzCJsUSrbIboZSRsBlJNREMJADQaU7XdjV/u7tS5OEOmvomFsp8kbkdCXmTELtLD3pVmeF",
-	"s8KRi9mZ4TI9J54PWjRj9QwDp/7Dzo4e6pn09YhQ0O2LzXi68FRq7jvOt4aJSwP+EOAYoNOgiI13xCUQ",
-	"6dpgUlfWogLq6r6kNKsuRol9L62vjRTLBZF8EYDz8Q2Qdyu0QvnXQlb/sVRYw7N6xl/pW/G1OtdubtRF",
-	"+g/Q/3TttrR2VCugQW7rW/CbZ9wYsRUn5yoPZXmfYYMU9U/Eyyp/9iHPe8kdHAzNJT7NZC7M0tfqKG/S",
-	"vWvv7Ef+4+jRsPuEP/m++714eNb9MX087PYGP4wejR6nAPCWIEE7BYI7SQd4tQOznrMZDLC4WXZx+er5",
-	"LqXqb7gxrZaFwkY6C+fGrFZEHrf+09lTvndZmirRO3thIWVhlisyMZTifgmB6kxYwzDazmJBYaw5/PkA",
-	"ctG7KbwEfIPO+dl3P2yWla0TIW4qF+bmeBWXlQk7vXIAyNM9H7ekU+QZseub89PTuRicDHlul5ClTk8I",
-	"V/8UHvxflB6PP+4EswV7gOiM7aI2cjwFcG4poAm0fftdKZW6UziU29wxp5/df9dWnL4nokDKVOZUuRCS",
-	"BTra5IFFk22fYadX7xYl7720kzTn89retWECQElQownwbubMkIc9D7B5vkQjvFpSHzcAXmGFPR/s3ebY",
-	"xFkkcypcATu2Kaoyy8VIfuocVPl7TDcwrEart/UbrPeaT/S0LCuGfaOOh+P7fzn1w24BlxLQUNCZo64u",
-	"+FMla/6U6dxzhVew9BN4odmiRM6PJX2HG3GH7vua305g/JvE3Z27hgI62q3kAwFV/nLfKX3w3bRNT0Qu",
-	"gICgSVRfQf82xhDyQlXRhfnYsKFThcqjY5WZOWdQrMQjvOsdZFwjnWyFKZ/ae7EHNtLf62YrRfqUQYQZ",
-	"jgJU69YRUGLnwOaLr9WLh8n947jxbwsV3cK2akPzQpn15DaBXH01QoaNkabIbMA1WcPv9NYN9fWVzbwt",
-	"VKuXKJIHw/FvF9XCbeXp57xQXzYQGRsrZuW2EpJN2LwSwA8IrJmE7izC8YoF8d8WqsV7EZJlLe9/q2A2",
-	"wAddLraYmTa3/hRJACUtQVQKfg+gRZgtrsAUpQXuram0zVMvlzOwvApw1tas8GRDfEilIGOtU3hf6rmG",
-	"9KW7p+iKk7aEVc8BDTCwTbMrjP9hL3aJQheJuiDL4bcvdZflTrUlfxewG2Tihh0J20RckCX6cHtiCZJ2",
-	"+tn958spmVaNdpOzhc8pDzXUAe0EsyWEGwr0kpkTUQQC9qiDc25O2AXLhXslZzdBroSAmlQFFKBQqVaR",
-	"iMAFjHVlxaxt+drmgzCPtmwn9/ALb+Z+RRWGOKfjcF+h5ACr8yyHSkJKbCFPv5P/kd65Fnkr56BB+jM9",
-	"3oh27o7mFE17KAegdisAOV7K+QUGKAT+aWAKFLOXevz1CPRKNOalMyxVARS1ViM9GdUJNmIbjrCIPFIJ",
-	"0ktKwmOp7HePO5Wyl1687CU2RAZI0dEhznq18rgnm0tr2rxOqPC0VUP2pR6XFaMcbIfkCPgd+xwhC+nA",
-	"tQh+nP2HHjwwEJ13Z12JPBAf/ts7JS37H69e4iWDYlfpa8Kb5KzXg2+bGpJtMFR4LtjfMGv5B1Steata",
-	"F5a8IhNguh73HkdtZ3carg/IbbZ117Qkpu5V3wIIV3skabDftPxBUI8vmpSvbhRC7J3i7JZnhThhzwHj",
-	"pMQTgmIMqNj28Rui8FmqDhlHbZQ6RwVJ5FfdkoJzbFU/vYYwvocKo1OKzObunhwL5ZaQFpu32lRNo59+",
-	"xn98Oc3FreBZs8X7EzSwaDYtDHLwQThbM8LdqlYXoatFLbfaUsut4XMybYEY9gLlzts6CHbEjLCBapaI",
-	"jSLBPjdT3K4WlRIO0MQedUQ/C15HpPRCbcne1UTP/WEv2fSPKXIgP+7PTp11i9lm0O1TLzH+1hzJDBc4",
-	"2nHlTM8RIEyPAijWwyffsVfyr4lnaMgB6MOJVJY5IYOEsJMoban/E8LL+BxLCVliC0orFXPYogXRA5ED",
-	"c7xWEVf/fS6tINyMn+Qhqb99zdKLgdFZYQW8lLN18oRZrRMmR5h/AsqwZsgYAhTaEj/ox+82UUgkUVsH",
-	"bZYMKwZ5lvnSPzc6Bvdx7lvzBFV5LZ482WIab8ptBCjkoeVZwr57/NgtFJhdBOoTG36K1Wnl8DNurcjd",
-	"J//X33rd7//4/OjLf+0cwKehh1bEOzeClzCQisOcIjXfm9ziSBbfSa7FttyDQb9mC3+ipLLaGTR4IlrI",
-	"BkQ1xincd2uCNYLlYlxkPG/WH9xUy4ofGFYYdwUJ7MmEGw3pQVj/NVbFdN2B74OJBDGqioBxlUK6d8CN",
-	"+O4xhq49DdbyZcbTu9Qfh1Rpgao475ze8vw00+NTPpudZHq8A615+aJv3LMODukceGxW0/ZOPI58JJyz",
-	"hVb+nR2KHbtFl5pFaZdCp2il37OhB7L8hrmLC/CI7Yp30W8YJSeD/qQkJrApt6LrWxd2Ltn52voAa/EY",
-	"FJPEe5TVJuE2PJz6obByeEPucLOHgzVE4OHmzDqNrpyZoHOyj2c6r2SIPAi0B0SHul1wiTUa1I96nnyV",
-	"vGboT1YigKvbifigoFiigvba//n5NXN32nDSP2G/zYRCDqOUDTNt4N+58NVE4GYlmAeb8BkUDbubR9i5",
-	"EIpM31j7Mta6vHWjXMPSfNV3D1W4jjQw6bip6tydyMePHm59/VTe9X7AWKuL3XD2UEqTUAyeLZjS86Mk",
-	"2vDRIJdLgnh0q00Pi4CCHT9szyVU95QsSFhk6b8IiMwkzgl5dZOSboxuqhm+qac28d+u0PgBtqEh+D/4",
-	"MOqiklgd41n+8c6YC2QEz8JsgMvIbXuJzQ6clO4HjGk4+TSYFWZWY18hkSG4ownxDExg4xcnIheEf1Ai",
-	"dmPeJOPGhmJB51bnhoZzDm3lJbn1aM74FITH5xn2a3mEPnq1SBpxNssW4R07BxzOyn4D0eFIKhnI8/QU",
-	"GZ6XWIu/hKr1OjNtyVjs9AW44ViGDcnOvFAinNMtI3xhcnedQaSB32KoN3bin5fiD7wgKGKdY7EGJiQE",
-	"2PiK4Lvl7hh/bmzOlUHCjy0pkt2vpvxTdyoHnfOz76Jn/3SWi1sp5lvUyUJzbr0J0qclkLlzVBieQcex",
-	"W6IFqYtpwnINsQQAliC4HaEqKRCMLvrvEK8clGYS625DjPENzn3/0/Hty+ZFfdUAH1seo438ihMEc9iX",
-	"Uu3jWCi1xP2HErzK/beDfK7hARQq19mGuwoMw3HAu8eL51Y6Vx8kUd8IdcJCKS1C3mintN31bfPCON1e",
-	"ISJHZS2hf36JLMcfAveUB+aDclYADQA4BeGPoDCmgkgKApVs/RTBNxHGv2wvdl8uO4fxI55QW6dRqJvn",
-	"bpVe8eFEKtHSUaCnw0h3bZdVx86c/o1o6vC3feVfDIscWN3+9kcdsCzXGeNsinNAuuElj8j9uGyAzYpB",
-	"JoeduiyHi3QzW73vdyF+1lD/h/c1eRuCq2IG9HHxDN/z6oi7uw9fGSV25W1aTQNeZFm1/2MDMXZczyEp",
-	"dsPmn352O7u2Fy004Lt9f9z7sSzuJzBwJwuFQQIvmQlm9FSgpVI04dRhp9rzmjm3q0g05dtaJyWgPOYS",
-	"NqjZ8sJZR8SJJwqDwNUj5aENwBHySAsEPRmvY25naVs5QK0WLO+zT4FFvlhniQ50umB2Lodi2X9C7Crn",
-	"bhkNyHHkJvaj8LFH26njX7SVqd0DcGNl9Ct+G79rjyInxJsOlIqQ3T30hK/XtacV864LzrpZD/NKNcE5",
-	"uiJG5LeCim8Amk+otJFqphzpNxyoVTX7HIs2j3ByIfChNMI1V9brUCUbSPkqzzwPOTeTBOI0odLKT84I",
-	"z6VImRKfbKWbAKOqdqKduYZQ8hk39oQ97j0uoWgqMoDBGacpFCr1Cccf4ox9LW7fjrAhtT1wAxPrpIES",
-	"VFg8tyf/uoQL4DbHrdlHaC3sPOw9/L7bO+v2Hl4DeAHhFyhtP2IBrP/Iw27vrPYRaOzpnHdueSZT93Mx",
-	"gDL/89Uhkw7s1VqghTlXNuiwP5LOcOJsKgUcm6ky3d5ZJ+mkMhdDq2HmHv+AD6eie9t7eMJn8iQT1gg1",
-	"zBczCyAI5RcS95TOeScfDR+ePfoOf/6IBVQfjQj4bvjb/BZeXZmz6oucP3lE33PGlfs7JpM7SUfwwccb",
-	"sfgIwA+Vn+HJlMMSUy4zQNQ2/72+PLnWzurv7MBLtiKIrdF+YiN77MxURbCkaYSwzVjvohmi9/oVh/iC",
-	"0YyPcyEMs7p+vKH8Np+aE/a+rKANzUBeQUBrI1N6jnUAUFaDG/zAUB2f+zDA0Fa0i68qCa2H+B34EasL",
-	"ooRib4pj64g9w7rV8+OOyhEOUJP87i+0bWHd/1M3/lM33oVuRKuoKm2YGOeqYoT8y8Xlq+d/ac1S3YQS",
-	"QLW/kMSaQNjR2YQxa8m9eMalckpzEGXJg274OzZhX5TG3jEM2et8QVfCvLw0EsjTHmeH1nLfXNncOZ45",
-	"ZiVtkcNiz/mC8UzeiBBRQOdCmkrkhlDNOZtoYymruinQsCf9yZEs1CUWFPc41DkfQT/tmApcfq07Yb+p",
-	"8hCuup+HxS1+cwOUiXzfTABJFAKlzpxtAsaLc3+aYabqQYvDd/04tDdtbPiRDYVvU0QxCXc8Md1OseV6",
-	"oO2ecJwNkB34xHtTUB558ytCsLzWN8KrAthaKLKpQRDtvb/JWtjjEsESo6XAIIjhEqqd9qXTbhGa4Cph",
-	"S/fe0TsFrPz+Ya9EW3wtxxObLdgg13Pn3WEL6PbVae61/1x4lTnt9Ga8SshSO49Aj/PdIChhWe8GghJT",
-	"6Vgoik299H7bliw0Yk4269KWYSfbP4v3CjwJa/jA4M7tc8ftSvC8RKVcpt6rHE0IpSDTZD1ZUQJNxFNh",
-	"Tlg/F0bYPpsKTpjBkMaFXk1PTALEt+wigCTirXD2JFQoO7EzleJmZFHO5G0M4wYL/5/fxjP/Ed4QuHOk",
-	"WSZejBXH1++lrfEsk7XjEoRMM3ymR5jZZbw/Fc/zihmxtmyhuXR4tXQBpOgUq1x2OUvuG0un6LVOBSz4",
-	"4YeIW6jDMZFj1HAcXsMb7K4tv2UpeV9tPLAalywBtbGhgmlVnY50PtbWCtVdLwu+himpwlGucRJ+8s/d",
-	"d4O+skKl2vu0i1gAB6CEKPB4poOFs3OGxPmzxAatweSf7rz9Ut1Ki+BujVt/3UjSMPf+DlyA07gkvKgM",
-	"0eIGlcO0ujuVt/H6CgpYoLJrIaqmJx8CE77Zza3zNa3QRe8bR4iyAJqd5jq/MWBBIv2XcWqJpXxhngIC",
-	"O88zKfBrPvVGhAfO+sR0mm/Rr/AfNHiG5ftuMjmuqzWxU3gLX8eD1T1OaqRi3M31BDwc8pU6IIWiy1Pe",
-	"PfPGAnqvpbXwIhXTmbZCDRfdX8WisTOd2gPXtMsf4oTSUqKXtpLygJeBRErSsYJDlAL6KLp/553twxXl",
-	"mt9Pz9RLqW4CLHNrHhy8JRY5uhO09cGJa69T97GZ3QS7DMcBH4/xEjmGpgzCT6GD4q0PMGdgmtBIGOnn",
-	"gUFrZ6QV0QKc/vPO37/7t9x54iXaGYQKnDs617mb0FDnuRhaNtG5EWwAkAmLzh6Sh29251Xh0ZDBlRwr",
-	"6ALrJKQWYOArYbuXWt/IBk5vIwwiEv9i7cw5Jic1pbFisx27zPxST6FldLBwellWhSRIemEnm4vMq2L+",
-	"WaZrIw8vrEHtjtey18CQ31R6zrRqijus0/R7Yka1F1BAYqvqqoK3sY8SuRGLdYBdlWg40L15AJuZc12U",
-	"TSDpM8ulm1hSKUVD2B/PhgbkasoDE2Ajs7XRHkFnvvzq5tSisfSrWLRqJb3iEE10S1up8gNYHJ6JlBUA",
-	"jr5ksW4bAXJPPc21XUsIccEGuoCUOeFHUu/pObjPlEvG4s++s6D7bna9E/YKt8tYPZsJyN1xhfy4T8kb",
-	"RzgnPF5YtZSwtMh9vTLUmERy8DBf2te1dhS2CVSR/RF50JlVvuKJiAGN9lhezkXA6GLg/MNmJQ6cb428",
-	"sLqmEoUqpm4nMj0EXKlbkIE/7pbH5FexgMWScQjkN7kewz15hISc4Jk/plyJeSmW5ZLvEEpuxODK9Lib",
-	"iVuRrUnDUSuIqsLVla+C2zzht8J5Bu5RSalHQoGbHlHPXFypvNTjlziLljFH3SDtgo7Ca7j3zfSYFgcB",
-	"yfGiq+hXs1QjYooZwBhsUjLlnp1+DjNbe/P+1cOZG9whPI6DhfuNyEYnkQ6/1K/WPvER//sIQNl1aFiE",
-	"mncQCiqQhBKhp8GDlzap0/dj+69UcMYwCh0FB1tG56q4YGe9rZiP4kVDqT4Kb/IveFTCN5yglHhTJBmG",
-	"L7aVjIZikMs1S0fYd97ttUL5sD/G0HBXAKUF+0NtSURYF53EP6N09SPhUGGPI02HuMcg+ABVMSic3wIX",
-	"LOQvH/WoJvPsic9fbu2V+Pe6h96ZsKSt1WnHBHUKRoXOmTMBEkpvQk/gHppsKtZG9goD8IWAk5HrTCx1",
-	"Zbx7gfUqoFzjQb6fhX0lOq0ym7VaNubMUu9h1t9+Ae+e6vUe20pyZSpO/R/XLDxeEsBLzTQUGqNeGOfc",
-	"3fjSOqGg0tQkGNCAd+ccOp2TmOCENfA5jeUtsJZhab1WAl4AQBcEFCaKT75WlAoXOapc+Iz4JGPh/Of4",
-	"nQt8pQ3WKyX1Tl9fvHqeVDOP8Bsn02WW6vTFs3oc0H+ZoEdiFw+u1LbomRANrABH/guN8L8rE/vf5YT+",
-	"cvo33v3PXvfH7h//v//auVuzF5f3ud+fFiV+EQQj1WWlKugbkpZ95b1LF8f2uQSSVK4YKC5A23IHEQVy",
-	"xnNqjI5btL/NSSrf+nFb3yAaqVXzNsC3UqYXsdtggQxeBu7IR1gqGjerKdmA1E+49ABZ4WwRi4BxULU8",
-	"5TJjckT3Q4U5+UbpuXrK5mIw0frG56uct9nHsU9g1n33WKD40fqEXZgbr7tK1BnwxJeRk5ivSzzr1fMG",
-	"7Kcl0OSEjQrn0MOgzOoqec0SFd7yui7pRk4EIzuoRoyS1yTjkBCw0lDX+gJLmWCmEzG88UX9vhulpia3",
-	"tqJqs9wlsdDSEWpKk5Oc3xwJg83cUA6sPD3+IttVxxV2IpR1r67zNdg1b3+6ZN89fPTDObv65aJ7ljAj",
-	"P7FUjqUFy1/mduE9AY9eWObhCIEHQpcB8n/C/UecpZhGEhF/FWOpLqoTbAkzpjYGjHrnQrQ0gxaZ2qDI",
-	"sCQOAGcNe4TCBBifzbYQpbXxoRXZClH+ZhAvDFCN+NDNAQ1FKAvIxVCDUh9iUQhC5UG/+7pcr1YjmU+X",
-	"BegrYvT8Cd70Uqd3ng3FkS/SNG6UHY+/1vnggIsSkzGKBtC+D+tgRVsqMJSWZuPsDTfmRiwwjrEyA5NA",
-	"n/CUq8WSlIF4ZWIUOvqr3VA+l8pJWBvKhWhqbVbwwBDttgFMBHOHjAjqRuGl9tuojcm+9x55LHAqjjVB",
-	"WFb354R56CFveYXPQ/iJiEAC1QjEmaP5bswU4kp+A1nCt1A6BQ728q4cQWdLNdCftvF0zno9MqvNuSdJ",
-	"NzX8YJECr8u81hOUMO9OVcwWDxolcyZUmjCeidxCVQ9Eege6sLW+IrvG5nUnGYBB/PkFPgZ2QZOFXnnj",
-	"QZXjUcefhX0By9BqZZcboFVna+iuxVxVYcFWu6FqxXXUSwtVbTt0D75IIW0BMLXmgZcK54gHz+e6RNKV",
-	"lcJyoDxAxzhSDPuK5zflRuzpfsgUXq539sOPPf4k7fLhj991v//+8aA7GA5Fd/Co97D344/8h96T7ztw",
-	"jHm6Y6sdTNHN9a6NxnZlyL0RnF6/n9xA5TLEVDh6kLBau0hQXdnUP99YrkDlHmXyeIGE8mWc54T1+S2X",
-	"GR9kou/BjPHCJnefMoqQrY/3Kr+uTabFbasPdFfxFnfsdAb51MEC1uQYR/8tYmIZQMIeTrQTFKzYBBY4",
-	"OOTYH5RlMOgJe421pZX51CPTpMijncWre7Q3JAlMFW54j/ewWqHm23KqXQgn2KbfSaq/g742qSCNPpUB",
-	"Wnr76sjai91DSuhuZPJyot2xxf3WUEF0gEjWdcmM7PwWPUz2G9xwEP1DtQLsWFOgXUb0NRXRLRdpSk5I",
-	"S+ELevpFmv7DupEXaUr0v/CqpQVY9+imfB8X0ovOKWwN4c3HZeg9ia77ivtvX/FbOXZjnwxzkbqZ8Myc",
-	"YOtr3weclxgTyBCiEPBI3go2laqwsf44iEZVxaclBUBD/LtfgdYwa80NpX6VmPvtPILfUpYLN5D+PXe3",
-	"EBa7gaHqK2lxi7KMXbx5gf2boVSpMCJH0xU9Lfy8W26pChFAvN2LyAjK4iWE/9/4ibV39t3jcbC9WdzA",
-	"N92nEPmBofdPKKOCWDHc/72t8uTKnQK47pZ2aVYu945awF8B3aHvGWsowsyyaj8KEQVcO/NlU0SSrKW3",
-	"NNIldZG1SAlaHajVgLITgvoleoRDHf7WtBeXmFKACJBQXosCCZ+RY0DVlwoSXsB/lFOPExzcfhi7zzhp",
-	"JWmhBJFk1wDw/gl7j+e8FmoJt5ETNp/aFUoX40msq1PM3s1a0gD08INO/uFC8CaHoBShWSGdr9wjSkhb",
-	"4u/kg2/isbBHu4Yr2/gPcwsHg0oDGcUxthAv0eadey2Ecwg9vglAX8J5Ow/YF77Tji5kvISxRn2rBr/f",
-	"5uqaoBj+2d7nQVek+phy5yD92AszzPjMQlmSGWoYEfnwtnVb/TrfT0tfZei0dVQWVRqIXoPQHbbL8VA6",
-	"FV0rprMM8UC3JNeI55de61Rch2d9893o1ddpnTcDqpNtZfF2azGv7+MuPBlAgoF4EFRL3UyBUV2Rljkw",
-	"kDiuFRqMfZZ6DQ2Gr3QvUZ4he7txSSHE28p6tnME7oL5Yr+tifrXF4EjDsjnwCbjdNAoYxc2J7ASIrlU",
-	"SRvXEPQ91q4d3/iuzu1ewrbl8PdIg3EEZboNSAtdhj4R1Dc6t5TtgZDOXJoVGiqAv650a2Ldme9oneV6",
-	"Kk2MJcffr2YbExLQj58yDv6DASxdSGzmukD6jSh1s85tnB4aP5GEzkX6sQv//WM/AKmv8K6/kzt+e6UW",
-	"D/Ys8+mBAZhUqhoxl424JHmhCLTG07A1OSivsdZpV122J+Dk9ntyP4Y8gG15AsUWLfmLNN2OFG8LKEX4",
-	"2j4EaWgBVstZeO606QY78JvgQPO1SbutcT0EuM70s0BGKyG6YxfOjLgVyup8Ue/vgkqwCi+14TJtNAi/",
-	"WkOwVQNw6w3aSHUWZTnDgqtUQEYOgRPnwMRdRnXYQthzBpAHEKe10OhVBQfQSpywKzL3PyhEBahUdbGx",
-	"Rjg+hISSOaOFMU9XaWJCS6oC+gGab4yklEzOr9HUvCcTs9G0pD8cC/gW9geacKDIiBwKWXH69rMtPdQt",
-	"n0GMszk0CUifvEaxC1IHX0tLAwD6Egfg68BfoqTo7i9fqyDR9O5DmNorVM4LajBC0mPISVW28jDZSaXh",
-	"g2yN7Dz/JA1osurVfiPEzJmFKoqK8wyf+ee8ha6snjHnSro10yogBqiUpdLQ7c2kPXDbci7VOvsM6gKc",
-	"0MAnTyrwyZ71PReMZ7ng6YKNndNrLMd/rW7oOwVP+XNu6Esoi4IFECk0Rbt/ut3F+IDT8TWzd8ylOigc",
-	"6GyQNLZf1b6NOqysnYgpIzMxFTzNZAO9oluqZznO8OvcSJxdq/WjTn0FLnpAoRkIt6FQ3YkLjHBT84lQ",
-	"h3navspXGo9Thc/3+TjEi6XQT6X/ldpv6x231d19iuhV0K/rY1XSMH0r8rTwUAPQdxyFkTvOeW7nFofJ",
-	"XVme34tV2K78/epuTneD11QG0FPRhgWa25ICF5p8gFTssFtDqPV3/TUAWVVgcry3SVotRIaC5jO19/CA",
-	"Tioqc8/Vn9cqwEvk4AujcWPXEy1U+pse9npwldyImW0ODzcRFxyR2OIrjNzCW7ePFlFtI0OZSJp7l3YW",
-	"hZHOSQaaqIjMSpQOKQCKmccWQmQ795dRLqh2pmJ3eCTz0EKaiwTp+Yc6TwWWDfpQsS8is7oYTmIu5U8w",
-	"4a9WLdTA5FsTjFqEkQA6JMT6EVoIAkKEJg/Vvmg9QHh1z4BkkwBNhc3lsFmZvBLcFDmC3Fe8UtpUNWZm",
-	"YawAGCSkxIQ48ZrU9SsasD1tQyP8lOvpDh+/1jt8+L1M7aRdSfTr1KpyIgmEPXO2JMCpHqaRZrm+lWZt",
-	"L5xPhp6wC8W4tc4QJysds51gr3v9A6lQwohtCII7Lf6mHPdPdJGFt243D4l7BL7nFKOcXt+TBIHwXF39",
-	"ss/d1uRMQbmqAcwFHN93NI21cH5OBcETqpt1YVnfmEk/qSYv8ari7jbyMJOQWXGSTgzm7gU8xpKYY3A0",
-	"UsThl/qgyyu57wRpeI0dXK6Hxx89JqsEGXOsQHyDiO6aNcUK620U3ulnRLT+0qj5njtd5vTbUm1HAv90",
-	"IlnPAYZXIACs6K1armmbQvkaXu2OtFmrWUN/41S2QMzMsW69IAS78+Gds76byhKJV+XAilkNbAAt8n4Y",
-	"u19WeFTfEdGE6TUB12qAmhUHyLLQiAhtT018Xl+bmH1VxF8VudqT7qsmTtSEtN6vI5jigVhAProeytEZ",
-	"AqZzVYeVkZZNBRAmZAtCpIfENvltnA31bIGJ5voDpXJmYqwdDKbafnUHhjU+1WoiCIYDbY6T4yA9TbHP",
-	"BvM4GAeD0CuEY7nlA24EOMW5MFbnh0bpcoHYgeuidDYvDDHdIPQLNQPBreCcMDr30mBPEM7a3BjPgQW/",
-	"gXIGb9/gn+P8fW9hSv/M+t5h1rfIFUv1XLWW+TVmsi6BiM2wwABSaTyDoBB+JX0K1IK513JueiKFOWoV",
-	"azYrAz1oc7WoGULQ5gg7gdOuN0b6Rslc3nKLbVahEueB8UbaYftDnM7rdwh0EmI/Ue05AhCplMLzAMsr",
-	"Vcg3YXJB2i3cm7fiVt9gs0a86ewfPWiPC1Apj6kn8Q/zZa/DU+utf77CzHMX6dEI6nCX6IdzcatxxYDg",
-	"SKg0WoqBVDaH7+GOTuo3XlDr67b82cC6O8B08eEDrH4lHojjlt2eFgqKxdalcwgIzuipgG7uTRYJpuY4",
-	"hJGLWaWvH4oOeebeC1VDgPfmqZ5Zk7BZkQPDcc5ygQAg6xhE3+HcK+UmX6XeWJlmq9Gy1eIbPON5oQJI",
-	"YLlvAcj6Bjw6ncM/Ks0gh90rJF0AWHkKm7zeqfD43BWixVwQQDe8gA++UT1YUqFmgkrad29fGqfWUmlm",
-	"hTdaB4Jgiqh9BQzVYOucIyWqV3awWGFZIBsOh3DaUKToXqpc81aV3naU1PsLauU1WjM1nbaDWBiv05f7",
-	"eqKoYB5RCEHDrPd30LPFHTe1DNio5NAY6iKDyhpkI8fSGmnAJALGkKotjQGWWGdePhb3KjxxsiVpqEgp",
-	"iP3RCG1QF/kM5L2IgL9a1uPTYB4oL1Q1JX2rs8Knq6GAy0mDzESpOQCS3WMqosQkpHPoIo8GMWBCz0hp",
-	"/VOJbGUyBR1fkSIMPqxT5h7c9kCBmo1zZ/81ihDQUYzLW9gJklQU1+JSifyEvdaAqSmHdMUYy3PwdZ1d",
-	"NA6HIswfkvPFDOJOQBvqLKxIBS3O7cgxsYdHtaxpjo1cD8hMV6oh6Jc9ih4iAKmqesbRBotqP24t/PjA",
-	"7U4m+B7mkHfju7kwwq6BdKmAq3mYtBqG2oW3laeBsDqT6iamTYywe0OmVUnblsmlj8cn7acHc70n3KUG",
-	"duYrqJ4L0RdKg2glupAgg0XZlah5lhVjqbbHKlnuwJZT90dvvJeccO5ecbs1bSb3fENDf/PQJvgirTc8",
-	"01YtQ6MbITYyvq4g1dCz9ulwLduiDTFdGdADhnpfSxOjMMKs6XvFZfsmOl9XYU9mQXi34oJe0/YKJwjz",
-	"3KkcCx+2rJ6mBxDApAWAPyO7Sxzd/ujreuyTchfYJ9vuz1r869AFC7miaCss7gZfONPaWVF9/Hvaj4Kd",
-	"HGNrWqh8gVndQ/cpDnyP0CY7nuKqAsVw0A4gX8R3ESG2yAVP64QWTYV8OOS3f2Him7R/Y9KK7XNl0ndP",
-	"EDIvsvP3e3fiJL7Vy7OU5ENvz8CM7ZY2c6JrSuQWLDjyCz0s8tyZpjM5E5BLuhW5icJSYe3YkRf46Mfn",
-	"Tq7RbXeqflzu7D49xi61UkrqpnUfNyqOfJ9X6o5nu1mzng5yroaTLj5mc0+X5WPP6WrYoJCZDZ14DB/1",
-	"NBR2EZC50kok1E8KS+LfgoJfvrBaGjbl+U0TlNhf4enXfHxQiX0MRgznvRN39BZQsy0JX2UZ2qSrQw0C",
-	"Y2FUCjYV4IU5MvVCiMKITAwtH2RhNysiWWn92vPex1mbNXHWes9zvtzyHCLBI8AMhV4zCQ1ESqQQVMPY",
-	"CmVKfTjWBwHxTBUY1vcIBpJCuvRhStgjrwkYmJACSoiehaepSNlAjDSeifJmdFN2KsRnlLiidNKQ57n0",
-	"PTFYGuntG3fFxvvt3wqeXtJq3YOm5mkq3Z949iZ3E7PSif6IZ0YkbrvDr7B0tolaJoM3q5y2s97jH558",
-	"/92mE1c9u3/DEUqUPyJIvuNbgjbD7UtDDfBxMED4AhPbnNGIKOs+6S3VAReH+9WUf+pO5aBz/tD95I6A",
-	"We3qWz63ac5HdiNF5YtR9xW3wwmWlWCeRGCZt/PkKmXhcIngf5nI8xhdKFrAz2DgVhNoI5jzHZv30gx5",
-	"nlZ8rAcGeSHd+4bdJdWydUAmetvDEqIq41DSBxc8hLXNRKTeoicXALbO3QdAE8oX/oNlVxTHSSas7ze3",
-	"73ayh/0DdNbgV3wQp3/6WdjD9rXVhCfMLH68a3Qwz6/5uIGEIRyEOadIfquEL9fHlaKoGwLWMUqHHPlK",
-	"cLjvmLTMSEU5OC8TTlFVlgGJEp+WhUgI/Og7TIaQ2HWz/ki+Sylvda3CCQkPX7G8c4ORQ0JAnpL/QAM3",
-	"wpvC3rWG2TN7N+BGfKSj2jl/lFS/ii1HbtbAD9KZi4ETOTLgzj97wxh/nwujixyo/j5/+fLljy9bp/lg",
-	"qe7BQTvGkbS+4eOOz6Y7N8dV82uu6fCkdZ4fdUQTbejcXch4RDJuLOEEkKB52zuOB/WmnPdXGO+hyf1O",
-	"R6ZN56opSHacANDvPJMpt9hxzN29nIlzKi2Y4ZwqlWpUVgy+UKFImZYzCzQyjXG8N8WRNraFEBHN6z5i",
-	"RDR0u0GioCzCfnHfaLGtSG2OEPlnn85yMcrkeLKhX2w4EcMbYACEsjaIN1ZqtBIil/czBrOf7INgZEIp",
-	"MnyOYhBUe0lFwm4pDNZDwe3+FN14DFDnWk/REdf6ppRwD1yvorCDb/y7HcHQ3JdkqMTa7Zx3/s4rOPfD",
-	"3N1AXbyPq0r7wJs8CQ+AT/yRdLxx777rfnXeuT07OTvpdba/9a9wtncflfXSGTlt733IcqQLlR6Fh1cM",
-	"b7zjXSlABJlNcz6HxkgoEp4KQfBFWObpg1M7+OBbet3hpJLArC9PtPkCJknNP0rbipO3EHDa8KK4ETXa",
-	"z+pZHhS2Uh9PrSFcsYku8tD/XRgCCSxjXLmwuXTn3FfjQqMbPOTcawMEZSFg0TkhXLtNBERs55WiGe+7",
-	"BhSxoq24qk0UAl5Sv0I4jT+7Xji7o4Jkz31WcwteUrvbJrjU1p2Bt4Uq1QncifULMcH7vq5/AIdzrnZQ",
-	"L81YI40a5paMzDUqRoaK1kos3vDbUjNiRXyCmCSDBf7X6YmRFBmAfsE/Vo+vN3H/aXg2D01WUmu2p9+D",
-	"qi3nFT7tcg0v7th3XFUjbQL6Cv5pjbngKeWw+MJA9NJHpxLA4nX/v/Cwgxrbz2RT1VDdefxzgYDV3731",
-	"eqMy/NwA9nVYqdGqgJ1+pn992SJMEiKUFYcEK2bKXKQXRszzmbWxkt+DG3dYynvG7aQ0HErncE3KWyo5",
-	"LabVdJtUVozhhvhHiMT8VgZeEkI2csYlaIE7EafTVI5GzQhNGHZLU7SSyb52RjTGaJKlWzIpCzGCtuNT",
-	"xM6EtihjEb0dcVpiVAqj0VcudkmUOg7Ahig2auf6qXtjX2oCuXnoAR7pXDQRydH6dL4q+Xf70S4Ap5M/",
-	"kRs2EHYuhHKLF9Tr3ZwAwgxYRwnChzZblOczWadipQ1K1Tmv0EZurMwyxse5EOVXaY4PjP/m2nr/tzjL",
-	"r/9w7I2b8U0GPrkCnIyQe/ChT71FamQf54fko1FjvxbY2A4s63FD8Yoe8TVmQHBurdpvr6EAq16LAuT1",
-	"flUOjVXTk04/4z924JO2sbxMLkA/Wr2mShyXrVWLH4e4t6JyThu0fSV5A70xHIyEcZYXGbB9joVyC4pX",
-	"9GwptAg1JVD+AyHGGzEDdKnf3RuBT+eeVgsp8rShJfpNYe9jm44fWMAh7iGsgAO3rNSF3VnW1uiCkk25",
-	"SWGDEbRMkFLXTtjKYn0ZVGBQjqv36wqB89en4P3s2qedmAk9ywSsHaC9RnIkfn2dSXbcmuGw76ef/T/X",
-	"3gMvLOHXjQpnKMJ4xHPlZ1nnNIP0A5XjAiBe09VwMOV63FK05WO3qlj/7vE2JeqxawTBF495k1TmvuuW",
-	"r2EwG060HHqOfGnZSGaZYTLedfRN7crxT3+r8ZSDtjdqNWxzOmP3/de+y8e3Dfwb34N10LpsAeRPyWd7",
-	"kB6pXx1YfSrVuAvwi9v1Gs9yMZKfQigCW46hjIVlWo1FzoTKdebBWQ3mqXEAADQ0IrslHCkCTVQajN0N",
-	"9CJSja9xmv8I/cn1d7qLTuUwIm3GYbiqoPEAVxW221kGahE2nUGxUep2/wKCC5XsAHwrgbqkpNKwDM8D",
-	"rCitMDlFD2uqYFhZxD3k4m4IP/wEcd53XQTQMI20RWBXauDkEbE7HMM1orhOP6NW2mTrkqgqHfg9IG+g",
-	"9Jxh2w3iYpXGFHwhEymy9vo6YJ6LJhjnLYRy1YRD2CTEkPaxfI8VHYphOjePpj9+ejj7u4/j1y9nXIC1",
-	"V/MMoKrcV//X33rdH3n3P//4/MOX/9rZ00LGF06PBwC9t7hUpePvhSiaa7p/G1EzbunRLHThMRuwj4L1",
-	"J9JdTIt+UnJ0YO4c8KmqqddzSJdXqsNh+DRhhGfn9NsHBZSiqOsmTtRGVgTC6rkTKp0BS2GKBMMnH1T0",
-	"Jvx3eLUVeYoldap1Uw3W2eNepJUw/jSFcHqHPoaWNVY4NNA6E1xtGcn/ym5z2JeWAwsaSYYTj66qc5/4",
-	"K/LaVd5sCa50RAA519q8PrYPTYUxzviThlnxyZ6z/ucPHSuHN8J+6Jyz//d//u+XfgJ9cM42zadS8Yzx",
-	"zGjWHyKrRz9hfWsXfWx7m0uV6nmf/Ut/qDPj/pbruen/BRUwJiOYNB+UGwf6jj/QLdl3drD7LdVBh+FP",
-	"2IWbwJz6BBWA2AnDBlLxfOHfALCPq0qcXYQJP0CLFPKlCyvw4JJ4nLN+2mdSzQqbsL7oQ5mZUGnC+vM+",
-	"4wxf6IFhRv6nSCAOiwXafd1nurD4vbyP7ZuYcOt/6sNGik/SQkvXyQd1UWVYESo1qF3caDORG60Coo/H",
-	"hw6QnoEjVFHIWKaZgD2Z8Gzkq1JjmuW3mVBvQRKWjsgZ2iBLmfm5tMPJUbS+G9jjTfqXpl50FC73GiOd",
-	"U6HfezG40u7X+wr7WDoFJXZBVPJYjSgbWEDlb2muSFTjbsvbcrxv3l2hd1m07qWUm3QUEMLycfeKpeSX",
-	"7xsFU8qrknwInNL7iYAaempGqSCNSrSBkjr7C5y3aBizhRU9/mm5C/ikHfbmboEIj7NDx/fJ/bzuIVDo",
-	"h75H7KTdj/I6bXpqhVnTD3eJvXDeleYUByo5kwAHCSOAFeorcsK4h6eRFjSwxxIXM22kcyMeGObewBs+",
-	"cjj5oDxZsVMt4OtSsX0mQl5uONHaeF6NyposULZlIHhyJ+FpEP6AsRMzoa6FuQeBr7TJwEphsGTmtgsm",
-	"4Z39keD29F+3B6j2b+Le6nhnpDpbK6a4NJaPaYLdIc9t98lZ2hPfD2AxptwOoVXs/NHZw6Sjb3xAw2p9",
-	"89E94IfH7gfLs8752cPe471eMH4S39dk9ijW7oW5YbwUtnl5F9LBOLxdIC+ynaxbKsjCE4nx+d3NXBjz",
-	"27dwi6xdDx7WCVUY8HjPCjB34bw7lWN1NShVi3oRDSEUpm7U0W6YLYzdF9YA+oiYGzbWPqH/FEGiK8Gx",
-	"dRl+90rfkkmLpVe7LW2DJXtBiwfAPbW9pEa1WQE9mJaPk5JXeiCGzsTCdu6oWXvcFT3u8fhdinmrJi0U",
-	"xpVIb9xYdtbreTHddd8aEurOei3yoWDOZvHsRMxq1j+daH1jTvvB73PzeWCIlMDIsfLOIeI3Ot3piV1h",
-	"6sT0iH+pADuWpIMJK1QmjPH0dmN5K4Ac1kNPXLx5wXia5u4zI+DDNBVaxNiXo7b3wWK0L+4OgknijV7k",
-	"4vRfO0mshZdy0mSwQNzJW3VuC4dTcUp/wM3qnHfG0k6KAQoBZDu6gfJ9+3u/yO6jQMANe9c2/z66rnKN",
-	"4AzNJgOfZ5mT+FGhMHoHxW34iUqngpoVlsQ1CTxAI+mO0yzXUNMSI545Dx2VSti5zm8SAPcjnAs5nlhz",
-	"wlYgMN1pohnAZTviMgOrPtgxCdJtqyYsPWcVXsETOi3VscLD0WeAp995PWtlAsaJXZMFXF5XnWP1c1el",
-	"IxdDnafAGOdE5HADmHr8j0E2434CrT7SOfiZTT0NNOI3bwHTm7Qe4vV7dJQAr3/YvYZ3rwL477cY3TWl",
-	"BB+RaMb7uZXoDJwiKotmw4k2Il6ievzlPPohuYvI7tb7crdx3aPsThu9ITCte2kOgZHvMai76wlu1p+n",
-	"FEdsuD3fCp6Wjdb+iJ+zmc6tSdgtzyUfZMIkbCJ4ZieIhpaAVq1RiNLESV94RRy+Hww/cqEqNJBQVrNO",
-	"bbyANzig7nnVYPAVWU59UQCnosOeVveAECt1ThCaUChUdmQ3tWA7n6ahvObs4Q93WypfW8dWG2V4ZdXQ",
-	"8AItxAdu6yd67jY+L7am2Foj1msJHn6SmRU5YgXUt5JC6M6lmEnl/BWPkT/hDTgCFZvwULaG+izfVGsD",
-	"+bhJkozgOVRybC9MyWorb1nf5kR5sKhiicVGhWKk2qBBPjp4CCAOUEzBE/W/8E3ff0Tn9K3Zz9d83Krt",
-	"7MSJcdSlTgFhHitZ1cf7HBezHk3oec1JSgUyl/hAFWAQcANQd08D6ARW8pgbs4nb5MqP3qpSM63j8wAc",
-	"x1xRpLArFRvkeu4cCixr8EuUroD2RIhUg1EXDbxc+bigZ8sdan0jxQl7n2s1Bs8W7W74MdRTjCUhphr8",
-	"ANbZqfJXVk4bq+1pCduKieDT76dA/lX0orvCiC9EHCr4eFfCdi9huRusbXyThP1i7ew3lS3aAspr4vCV",
-	"Y8CTh+MK2iKIw6wkRt6Nw9criFMCCVjnZwOXc1U2Q2zPrRmC+GSC56by2ybP+hKHq4reJj+Zdk0Xdvtt",
-	"e/5pJnNRm3X7UOdum3CWG9VAbCc+y3SLBB+lF3kuPAN/uC+gzcZHuozNBZ9CTSsIjlTMiKFWqYF4armT",
-	"Rk8FuJIiMyKUdDzuPW4Ojpg98WLiZP3thUaeqxRQVZwKD5PebW+QKbAZ1UqOVdephimXWegGyDTgQyLH",
-	"YC4A6yGhKuV6RBwhujxRvtKUaqKaFWlPWN9dPh+1okJrN04fHjqVxiDg7Qo9WYM3Re/S4qX8QhnLswy+",
-	"GsZr63b+Rc8pG1EO6lYAUhHjIt8C9izmPuOsT91Cb0iWvLAebBELP9xkQA6cT+F+1vomGmS8Fsa+4jJr",
-	"1z7CFylLftrOBlw5VcNxBaij2Z08sikP2QuDp2zDdjwHTGf6LAI1GG/inrD3lU2CnqRU5NB/PfNcr5lE",
-	"2mw6gmai54ahU0vP1HT3R7JLcqx+U/9Y+3lhbmBhfpsJ9eJZuWgjnZPTUI6/x+a6NZVqAwalc5EhuwNu",
-	"B4D9EfccVwu4taRhN0rPGwLPcqxe7LktlSR4sLKoXM0vBV575DFf6umMq4WTKV1Aj1aRZ53zzqmW6fAU",
-	"XqWDWNTb7TdM/ZWwE50eXYc2GJpOo/qaSo5uj7uG3NWyu4GJ+3vq1g5Au5uOLVZtajBloWpD8Vs55lbn",
-	"J9US0rGwfQwshl4SJ4jOLyW3h6yckXOJplIVlmDzkCYRQdjPQzn6jVgEqFxDoEyrMvRXp0Xe4McPEaYt",
-	"23pxoH93Jl4LUKENu+7OOXZ6+XWxOuz9Ep7NXnt/SmB0jSLQ6Py+1rWGAiVEKlLcQzcTJxtDJymoHvAl",
-	"3rx4jQVbI6nGIp/lMsbBRv3mtLOtOsI0yIVH5PsKHOEoTPw35QYHYd1dOM2kO9HGdtdqJTeYVxpMUiN5",
-	"RaLYWAsq8uyHFufXOhV9ZGfhvr0PrNF8CkjccZrTq6tfftHG/grv0kokBge48zRa+V6tVR9ABXZo/CfD",
-	"5OrqF+Z2mN2IBfDWuidyQN7buffcFLOZztdYnRfM8hw5SqVi4/+UswegiabnFWjvwDhvS5za4LbL3CeT",
-	"TBLoSyDOR5SUo7rPCB3DY2dTU+UUH2PFo49IZgDXQUGaTI8TNhU2l0P89FjnurAI44KMKJhhECnyIKMV",
-	"jTYw2VqSPqbs0zBBYJ5x/5jINBUKp/r2+cWzV89P7KfSM8pFSWVIPMNutKrDytwv5K2A+WAfSTFz+8bZ",
-	"3wvnGhN3El7qjdFM3KkLfNYmjIbXgAmBdz+tHzCEmhuRJuBSCp76NcS8iZ0LZYnXFfuKPXXxVg321CJR",
-	"z95sJN8G9uAX+FX4NP2d5zlf7Jw3dOJZP8BOUrntnHewrToCHLFycqGjO6xy5QK5xEG7z6SB2s8o5cgF",
-	"Bi9HlFD1HMmtRuYuPOQDOX9DPDs3ABIyqiAYJZ5fmN4PpulVQKk6/G82KQ8r+HS/yrWpmA58Z9U4B6ZG",
-	"9n6i/XlxIzEjMMApc/CzYbAmHEc3j2++ns29RuvFbLCM6yvZyMPb2J8Oj7rXOja3Yt9oEZslmd2w6JtL",
-	"2KpHyS0kHiemVWAPhz9VatpNA87iUdfyuMfiLsrXttyRuy1eO3xX2kAu5NN7QS3k03usWdvtwFbV5Hqg",
-	"QgBZT5gZ6pn7L4JiuX+JTzOZL5ZqFRSB1mN7jbROGhsuRY+Y196GtA4D6AsULt68WEUA3LkG4RpN72iC",
-	"+WmlaanWANVkjnuktFYO2P0h77WLttcQ+QC4UF7Z5mA+ExgTW+LP3i4S4oH2NuSd3/qcs8eIbso9A/YS",
-	"TG+ftPK+eI93nVT2yHaqfvJ2zCwXZl1Z7l95xtWwdOLh0ywT6Vjkif9lA+LdOelAbJ5KGM/mcJkW06lI",
-	"nWMNWwYV/Xru+WecV/9BASmcVqxQVmZM6fkJewb1mzkEN95dXz5lfav7AO4S/OKUk1NMrKtTwZUtnf4U",
-	"MBis/85UKztxV/uIR7Grfhb2nYkW/EbSBjmk6HJRebvB4hyuosSbdwlF4pKqiZcAUl9Sg3HP3VSh2de4",
-	"BeQZLg0csQqp0ERMT5i7a33zZujaLHEd/dApXzSEBwaLporOH3r7FE/Cmv2U62ln2w9f604Tqp9Fo+pQ",
-	"cEDfE3qEJ8EONtbA9rZ/0p4oim3a77AbbwVEFFqtzp5zw3iW6aG7vJLyzFRUF6qlbXTX6aBIx+vog5wz",
-	"TcGVDTQTf6UntbjGOESrthi9RUWhYr4aFR5k5q0mxbdhxVdt5NqSbxFSCPsNl7SxoIOxLBRvkaZbGN/i",
-	"28KAGPg5b7GmDX7pL3rOpsVwAnCXkcvD3QoV1eHs3yJL3epS+zPPhEp5Trv9L++uL/9ywqDI2kw4BroB",
-	"EpaSQ/AxKAnr4+xPALnTebnVBmjPk0g3TR9/7nv3ODTaACMJXxBfefnIqb6VatwPiLRRF/oYW74nugCf",
-	"QqnE+cMeBMIFN0Xu9O5wVnyc6AIQdMDxq1xKbjndBJ/0kh96yVmvB6bygNAHoD9JF3Z7CAF8/a399ViB",
-	"KlhaR/WvAzHALrK9oi9kmh2ImzzL5VD4tBSEp4cAssHRVoKYmqroubiCf5Fm4lkNCmetafeTzssySkrB",
-	"gh4D26vBoCrFZaVh5fuHkEVBqsEfvv8Ocy5rmQdjIwC1YnyEJ73KCE96mwZo05pwa93qPVelDiKWiHKH",
-	"sAQDotRJlUli4nTfVEfojXewOPDmahToy6vfwXrXSrB/u/rtNdOgFBgH7zgBYlU/gYTqoxFdItcA+wMo",
-	"LMqK/JZsf0oGebeAs6HO8yqsLZYWQasONrdJanY7YS/oQbRIE34rwDsC4HAE5dIWi3yfBvRiNiws45ZN",
-	"ZarkeGLxImGUuQIWqEis//knZzs2eE0xSaakX7y7a2huK61d+JMTwWy/rq79HJPdTsinrkpXT8nKXDtW",
-	"fLKn7o3Wfi6a8BzJ7FvJdl6jOEaDB4i7TC+z9xE8/Zzr+ZfT8jSsqe7LpRWeydQdkgAio8SYW3krGBoB",
-	"MF1fXJCJUWiNRKtJePQltGW5aarYu8RJbRVDoJV6YBgCD53EeRhyPV9LwhBy6FLZ7x53tlH+e9pLueAm",
-	"zDxwDVAwnugIEKvBOOUDimrOMSyDxXPb20WwgpflFt9xNgO9Yj1vOpAkT0dpw7wRCPDOQUIjx2ZP+wut",
-	"p2a+RoqQeSOr5GwdQl2zmM4sGVk+N4Ygy84GO2mMnL3JCTqg3b2hYVqNWFAPjXvfrfTVmqwj6T9niJhS",
-	"5ahskTif3EkTbgODrFXQ2DNurNM2c5FlJ+xC4aaU24QOuAmm6Yp3tbwle5587xF1znsnvYdJx0/AXf/v",
-	"3naSzjh84OzkifOlpjpffBzLQfm13pOkY3M+Gsmh+wP87mw3fVDd9DvWBS3L25WwIWizpczFjj0ZB2sL",
-	"fkI4LPj1RueWvHptJyKfS3MYVcE7g/CzG68/6PN/SsV1BqlHAKVBFypthCTAcqgoNoD7RAUZAH/swn//",
-	"MVAB3NK2XoWE1T77VCE1COW9liG5JftGy5AKU8dx3qsMCe1MdImpUMJzu4SeNEi7O/dx6Izihtv9qMt4",
-	"3CNxFxVIu27G3ZQgHb4tx6+QcHO6hxIkN+w9liDtJh8NKvJ0xIdW4zXerCqHGurkh1BGDuJCbfxsrJnV",
-	"GhtG4FAbaCXxjSs1OhSeIa6Kr58nvOEpl1msV8SgDviJJvgtaNS3kLEA0j2EH2C0vFjSDws0n2iWaQNB",
-	"rum22+d+ZayYdYvZKmpobT+dM7ymgeMaqUpv2FznoYkMkinY31CWOj0FiFmeZ1JglFEAmsI1BSlKUBYt",
-	"KmUUGBV0N2tTqRRs7Eupbg7BltqFF7Wl2ij3Cu0TkWIxFG4ZNZRYD6MECF+0C0A2uoMwNZKT1oRpl2LF",
-	"WmliQgY8+Bh6BswMagHXTbMJvzc58h1UHbfPcey3NF7duOnubzzstzwrxFIRI3uDbc9A5IA9FSv01k3H",
-	"N2zU8aDhgo1yIxYwp9I0QYOFshOgqOqlR1LdSiu6POXdM+++YdS69N9epGI601ao4aKLbYfRQpiHG7uT",
-	"Dgpm+toeORNUvuhTvaMiy7YPVP42V/+wBaHLWq+s/gxQi3BKDjZ6tqwFfeF1lxfHgFWnxCfr4YmYVk/X",
-	"ARCtcRMPPkhfbb3oijbbZ888wOI61IxcZIL7xGsdbajSLTotjMXalKiv+TsN1OIN4odoszi+9voPDBsU",
-	"Mkt3LNWdiwHwiOxAw3SBmDfeNZBjYL++EYs9Qnnv/fDffP8evUmrRsMb5xMapgtrZCrKZl0svhoRO8ze",
-	"LBpeFrbkY0pFJsFPzPQY3YJAyzTHCj2gKCAgZKEaI2i0dN9WXd48TPpweqb32C5uWSZ4akI5XQkrXYI4",
-	"E49PTKsdfxmPfjpajaPtuSPRONqrQMCNwZcbqVLmXhkL8gG08Zz1/0f3dZFlema6V3KsgEMI+gf6t2f/",
-	"rSRmmohP7JdXF5fdq18uug+ffOceWvnqtZwKY/l01k+czQtkL2mgdPSUTR69lqIo7leAALE9bRO48hCS",
-	"dW+DyjoQjXv8vgm39NJUAQSYBc0ZwKMI3Z42Nqm7Gq/2CfCvd5Lqr0ZcZiJ1++9evHMOFT8xWifEtJpY",
-	"OzPnp6dDeUKDneh8THRbCjdtewOeFuge4pU08t1TOe11EJvvoVO6aLahQieeVKxDkwbAKcGjeNSDXp24",
-	"FfKsHKBN4/wrs1jordtlSQ+1+s4AQNgT2t7E8w0sF00eS1jA3zvNBf1mHcpNMGUoEeg0KSExOUVrvHJn",
-	"+pYyWiHJ8hTRw/NFLKbth757l+/4YtJicYInnAxyQtA80E8w1bk4mnSsB9n8DXcS24EJeA8yZcTuMI8a",
-	"sdfCfNW2191sIGdubb1BwRSUFe6yafUW4c8dD2p8/rc/3DnAqIL74Q/3wfzWrzABUcIa0ngxvDNoZVEe",
-	"aZvCc+Ahr0Yoke7Dzct5OSOM39FXPATo6regLAVtN0IL8KP4AMjqd14hupcnCy/UEqtuBW/JRCeqWSrx",
-	"9DhT0KfaIHA1J2jL8K4pIKeupPsKBQ78UM8kGrweOqT8bnVSkVnQIUvAfIQJTBEAOEy/uv0N662EcEap",
-	"dQIPSHyhlReRUq2GH4RKK++Uidw2PjGnNytBkQxlvlbBkSr1P4R/FF9tKCKZUENV4svq3DMHodGPHoRV",
-	"VV/++PL/BQAA//8=",
+	"7L39kty4sS/4Kti6jhiPL7vVklqaGXXc2GhrNCMd6+t2S+MTa8+tRpGoKrpJgAbALpXnKGL/2gfYh9gH",
+	"u0+ygUyABFkAP0otH9/YPX8cj7pIEB+JRCLzl7/8bZGKshKcca0Wz35bVFTSkmkm4V+v+HP3q/lnxlQq",
+	"80rngi+eLT5sGWleTghV5KbIlX4tNq/ZHSvUDeG0ZIrk+nSRLHLzSkX1dpEszN8Xz9ovL5KFZH+vc8my",
+	"xTMta5YsVLplJTUfLemn14xv9Hbx7PwsWZQ5d/98mCz0vjItKS1zvll8/pyYLtdSCXnY3xvOPullCr/e",
+	"ELEmestIRTeMrNhaSNb08u81k3uvm9hepE9Pzs7C3XiVmScDw86zwfH+TrL14tnivzxoF+YB/qoevMpc",
+	"4+s3VKfb8KK8+EA3Zny7LdVkRxWRjGbN6LaMZky23Xm1PsG2/E6wT7SsCvPzXxff/XWxSMwYNJOmgf/x",
+	"18Vfzk5++PW3h8nD7z//dfG7RXgCXlOlX9wxrr2Z6H/cPHMCD528+jE2xQ9jU/w6L3PdtN1btgJ+9JvM",
+	"2JrWhbYNlvRTXtalXcEy5/ivVqhyrtmGSfutt9BqcEHhf45dUmjXfqIuV0yG19TMflnpbxTh8FRkS+GP",
+	"Y/vJjvQM/m/C2N/xlIW7pWjJyC3bk5LeMkW40Nucb4je5Skju9z8i1CS0f0z2G3wuOkaU5rkilCudkyy",
+	"zCiPHGUV92JChCSSrWvFMmiHnJ/9QHZbJhk0hC8StRU7hXKeK/gXJ4KnsJVbEU4LwdmJWJ+orahOHkY3",
+	"QsbKSmjG0/3Jn9g+Jo2PziZpofdUqYi8VOanL1YBVzUPr4ms+ZiYyJoPy8iYRFyzVDI9sCcUPHD0KL32",
+	"7Qc1q2KfMj998fZ7LTZDM0p2W6EYMd9ShEoGOvUCZLGgGsR5TQq21kTUOnaS4LRPnubXYnPNqAyp+Xe8",
+	"2JMi50zh7tDbXBHNPumE5JzUVcWk2UGFMLskpSp6uCn8wJCsH0q36Vge1AlvrQIQRcYk0VvKoWvRr0Mr",
+	"/sfXQpZUL54tMqrZic5Bs4Z7IGoZ6sI1k3d5ypQZPy7Xam/WKZdGUV0QWhTu8DfrOmHZFH7J72auWakC",
+	"1kmvp3DKvMJnn7Q/Uynp3o3jI9d5EZ9JznZTZrKGVo6YyTdMyzxVP0lRHnbikpOtqKVVyuRGixtS84Ip",
+	"RTb5HeOx3qxNa8d35oMIzcdu0qe1+IIP/znPdMSoWpvNps1CaHvYUdABdFUwktbyjk3qnmRKFDW0O1VF",
+	"2b5dtW+aHn9UdMPCq4bdlUqbg/cCu2wlvhRcbw862h6Vj84ePT15+PDk7OHUlR3q+Y9WyqGvoUXt9BQ7",
+	"moMVQUpGub4gWpRCysDS97v8KN7lnkSMd/izOUxUJbhisMffS7EqGEx0Kri2lyFaVUWeUjOSBxU+8V//",
+	"pgTvmM/mjQw6QTdLUWuVZ2zpTOlkkTFNzeY3P7tzJBPMToGxyu0lBV4gkhWMKvbgD4tksc5ZkS2eLe6Y",
+	"VLng6pRWOZyCJcv2i2eL51thDixKNF4GwPxC1fiNIuaidmoPTab0MjdNnT384Qf6cPXoxJiFJ9+Z//e9",
+	"+X9n3v+ZqdRU18roO6PRcg2r8EeakStsrN1gdCVq/WxVUH5rdOG0NXCzDevQFZcrNAjBOFzTvGDmJoVm",
+	"HCzUFdNyf3K51iErGv5MtmJHSsr3RLFU8EwdmqUl3ZOdkLen5Jppa3s++oFQnpEnZ49PO7IUOLT//cRO",
+	"wwlee7qdeCl2aDOIDbQItmyd5Zqk5lyCQwlfD36o0VgwOXbGzO+XacqUevGpKmjOGXy4kqJiUucow1Td",
+	"Hvbmz1tBUsphV7lrujvYDk6y7tmVLFYspbVioVaphiaNTZ8QwY3gmW2TMsJoup33mYLdsWJMZnD44HaA",
+	"QzdXyjQX7tq6LgpC4Q2yE3WREU1vwUA66IxY/Y2lOrQAvr35F/ec6207OQlM/K9N0/bBz8nC77LRGNzY",
+	"gX9ZcMHxLkmNbJuuem+3HcO33YY7XG099exLFnkWXAcudGxt9ZbtCWcsM3e2tZAjU9dtoZLC/PDg7eWb",
+	"Fwlh/C6XgpeMu7/QrMy5aRU3gyjwLphKRjWDv5vda1sxv3hNBDtSq5A2MKJP1a0KvrKjXLNs4Mabc6Mi",
+	"stDbPckAZw90IWmlxLafmHWKy4Zd3ecwcljVLMtNT2jx3lvtNS0US3oC4FZvxFHlL1Pf7PccPr+HRfkP",
+	"XIP/+L2d/P/wZv4/MlYVYm/+89sHf6En/zg7+eHk1//67e9GJ8h2YHQaXuchQW/0SPMf42rC7ZrPAXu8",
+	"s3TQZLhjOr/L9f7LNt5qH9x4tznPfI2As44+Qy1z+C/2STOewX/e5SrHn0txx7KAtugNixoJhI9AF4bG",
+	"dz9zbucqoNtlXQR1DONGszBzPK/2JNeKFWuz5/yjZHzrQevJ0DIWTIaUZ3rLxa5g2YZlyzkL2nkxsrop",
+	"5ct0S/kmPHC9Zaj4jDnAJBgjXrNgM6i8gLM09/XdSoiCUQ6fEBz1ROBuXKdbcNRzkbFTsV4XOWc3F60n",
+	"/A/vVsZIpKu8yPX+D2Ango1UmntzUFm2O3+K6ypZgOAu559Q4y0XOb8NK20YmzWCP77Ciwb6DnGuaxU+",
+	"/zkY74FldGZ2+HwUJBPB9hS7Y9IqDre/d1Ry83OySGWu85SGT3y76kvJqL1kxB6Jyl7ze+1cDtPmX2kq",
+	"9cw1U3Xk/IcZqpioChRy671Fd/DKemECzZUllbEJzxXZScE3E4/jdoN4K9J2uf1as85WtjpT0dnLUfVy",
+	"LyoU9NQXHFfm/Wtc/Pe1nmlKtAI3akzUYVeWr9DNEk30yfiDw5aDg6sqKe5o8RPeh2cNLd2KPO2tyOiF",
+	"pIkiHfhkUb/AxfwbRcx7p6CW6Apt/EP1Yv3nAfXihv5bQMHjX1oNYt9L2uiPezixQxy3CmwMCx46mOZk",
+	"8elkI07sH6u8YubcOO1OvffQSV5Wwh6t1IjLYpPrbb06TUX5gNdFISrV/K9rDrrkmnTu/sHFjDjqaa4V",
+	"AYEhlFRMKsFtvEidEvOUqHVVa3TjNyumEvtQ0kSllqs9HLjNvykop64M4cvT93JnzgLiVUlRVgHpekP3",
+	"ZCuKjEi2ZtJsZZWQVa2JuTGaI4cSjLkE9admFPt2eAsCEwNGeEr+nOst4SxHM8S8Q7iQxNxflNXRu60w",
+	"KpNsqercpLWAuWytgQu8yilCix3dK/OdeTd/oxhErZfWU9OJ4H7/9LwTw3305IdHo7FMvIjN2u69XWIX",
+	"Z+4GucYI1X3sjzrL9QuuZejukTqjz7ofFXS51s7vF7QraKoRLHH4y4zjPpUsY1zntIjcmplSueDmvn75",
+	"/hXR4haPhB1VJDMCvMv1NrHWPqnqVZGnAB/xfL0wHHzzNisff9r98PeKBsfk3KoHLkCSiowlhIJdawxC",
+	"QKiAgwHMEErwPM9IxtY5B9UDfTRqIFfozIIdD21whrCX1CjbuiLUuhhrqZ6R8+/J//y//m/y6PwGnYh3",
+	"tKiZMs//2/W7txeEwzYa3LXrqHufZpk0uw4chyUj5snTuO3cbeCVmeKCpuDHAG+k9QYPeAf8NbDiRGiV",
+	"B6ffdyoHDzdlz89BRWkk/QofBcv57xMGkm5pzhOYb1FrsqFV1+DIuX56vggGWw+sRDDxcHckbm95Phw7",
+	"iqBJYrp+L4Zfu9sD+tGDM417KAesQ2+iDzFTFoNxA7uAC22ugWLHMrNlzD/vaJFnCblBd/wNWUmBvlRn",
+	"nIhbmCxoxSwFuu2DPk3TkV+YzNc2rHI4fYxraf/z0K8Obn1zUJN0y9Jblk1a+mSxznmW802g1UtNSqGM",
+	"WtjWPJPYYrNy3a5VbZAocO37e0eVThRD81rSNBxau75IbBmNuC0529mgwoQZMc0s47dpbIuYxdhDLInf",
+	"Auxgyz6Ftcht2I7d5ZozpQbX09zAFTHXMGPaok/IXuRhs+NdHlddlBW1izQysyCUTpjstPnD9oQivGX0",
+	"1px2KdVC/pFtcj7XPWsN/4N7kmRoZiVEWVdNtRUcNlQfEDcGQTqw7qeMpA5suqnul7+Hgm7kv1/Bodt4",
+	"9GlVwaEJxiLVlHy8em1WlJL3b38meUk3LOI6AUDR4RnAyYoq9vhRAibovmJGNWlBKqp0uKla5vHIRtNh",
+	"RfdT/fsN2Mm0DBMRmus/0vS2rmI+4+iVuafHRlzKOrSbzDmp8n+widufSSmCIZM9BHxAg18QG2Qj+dr8",
+	"Ncszcx6EvWhBaTedWucFa1syIgKXGbMU31j7l6xg2r4hOyki63kHZ0bjoArPpDm/jDXOuLEyJVNaSOi+",
+	"Jjk31ydOWFnpPQjlyiKmjvBUREI6uPj3YRRYMQpof/NEZl3q4y1cu6enmwq9Fw+P5zsm90uwf0MqvZaK",
+	"rJjeMcaJ3gm7suo0KIS3DD0AkXPBngH2KDI3+VtW6XBTmspNSHX8hCg1d5wIrqUojEHJMeaoHj978OCP",
+	"H5//6cWHB++vXvz06t/H9YH9VtKZCzua4JRKytPtB7o5nE3Af8R8QENuYHvbC/5m/SqH114aCJdfrhTj",
+	"muzMFgI3A3ZJNdAFdxPYgnFI7PV8fJYsZNP1NGnGOjhFAatrBb8NTcOMjdUsxZgbwH7V+0aw33Vmxa6n",
+	"70tR897dWtSrwtMt1pGHF2s61/fu3omEAUpGVS3HtQR0/419eNhbWYo7FpNT81tcM8PvtDCKYWOubvka",
+	"4QVg0VHORc3TOSegSkU1cWjX8Kh5Z0tl2AvsK5G+sq1j2BBwM2VBSwVguoDB644osvxhHy0O0Y9XuBVN",
+	"nGw1Y2oWx3aqIxwd6YpL8L0cWrgXjo9hdKXRD49XdaNlS1YKuV9u8lXzp433cyqUDt48sfH5oZF2J/cP",
+	"FkkoSWnBeEZlu+DsU1rUKr9jb5yX8iwkBf0MjTMv2NJqhmO3cbtb++A68/eeE7e5bFlhw7PAQqjRIYyI",
+	"PEjysA4waizBvBOi9zTCl+3Qgwv6bpunW1IxmTKu6QZwufh50znAi16Qh2dnh+hcD8LdTveYB7nFc/8w",
+	"qBMCt2ZaNjFozWiZOBBT4oIUh2CmL7nzTVAT8Y127RbJbTPTY3RG2Mawz3CNbroc3FzPaUXTXO+v6sLu",
+	"mukxHWPuSSFKItC/h94Ac1vk/lSZlU7NiPCk6JkItdovjZawMhK6pJp2MWPOCBPVpGAUwN6QVWSsS7tw",
+	"z99/hJtEzo3cg8N6t6XaGHsJyWq4UdjdAd9tUKY2PcoYrN72OiVnid1xYDklZiQ/nKHAql2O1lauiViv",
+	"T3uawZPUs5Ck+t8Pq6it2JFC8E1CHp+ZG/Pjp2dnF6EePT4763zdPDj2eTPj4o7JVJQ2SS9iyZuT3OIw",
+	"hLSriwtS0j1ZMXNXY/LOKJmz04emnw8j3TwPH6qjk+Ydtwfb4TmtVPCuMx32Ypv4sX3hM/pBJ2jvn+xj",
+	"n5NFzqt6HGIDD31Oenm84S0X/XtoIgLeErMRdjLXmvEEUm3MdjD/e+EFKYnSdO/92zsU2sZdjGuZ5RsL",
+	"aD3QI80zFvEeNtNkHflh9nXALptNJwqagJpV89szV59QtJPeMh63k73blkLjuBDilmWE6meEi52NYeGT",
+	"1nzGk36G8VzLSPiuYrKkRc5vx6923r7ABgMrd7jgicuNc6vkZrcjyd4s/Rrfqz92dmYP8eFj4wYzQZpG",
+	"njev+Ni6IRzWV7iz+Yds6PepPtroHS6KdHMnfvjiR7P9rGFakTzqnRiqzaajTF3Pa3w+6Mi1N6zWyvHn",
+	"vfnUvEtUT48EDhIXrD6MY8e14ZbRQocdH+BDD/5SiE3YD1sYawfSSedBNCoh9XQNaKfgvZDB4JVkgK5T",
+	"g/r7KK9WTNHNdFLhxGKrzeI0S+ENAGd6SBhsh3vKCWEEo9OoWfXcPnoUnvaW7YfEY/ryl0ypmKxNi/Kb",
+	"sXhB/mOAppO2v/mO2/jJQjOlR1/5wJS+YpUTVsxzG5OZW+ANwIc9fREVB7P4EO4OKIavcIysc75hspJ5",
+	"6Bp0/fLy5NGTp4Oh3K1QeiZeMleqZnIe/pELvaQujW/ayM0rmKY8Q3aYtIilSeBIHHwzoub97rx2uuIP",
+	"Zeax0YrGZa23QgbzTdKuAHUX9P2LN6dDQvKvJFhHrHjcA9tX5I0HpLtO/uTdy0Ldh6fUVwnHu0u9Vt5J",
+	"lx4bFZ3pvYPGWDbYyWSRbmlRsGCOywuIsdqIEjIc5IoIbBZS+0pLxRSwhiRLtZBhCcy4iv19ifH5pWI6",
+	"HKTAZ+RdRE2Zn10W4aFlTlfLW7aPgd3cz9FvszJm/UkhtBqX7nay/SlyDbtmcII6Q/UGdjBNnXF1R5F0",
+	"JWeS9M13rQ+I0Fbr6uTsYYMoAbVMxBqSiz3nWkKoMjdkccckMec4+f7sgmRcuZd3eZGlVAL0G5+0QWVa",
+	"4mUb+XOcC9R+FyfL/MevY0Iax23aL1Gn2S+IaV31fL6PzoJpFlbUw5nlXufNztKiyBIYLXbaH5ARjnX6",
+	"6OHjp4tksWOrrRC34UE1whEe1YfrVz8DC1SOYJyn5+COwKwypXZCNnNrP3NK3gL8FSibeqM+P/vhabQT",
+	"bpP2REIo/QyW2IzUDiohCC6CpbafnTq/y3DWcN+P3wz899uSpidqSx89efptM3j7VcDP9z/95EkS1Rbh",
+	"D7+5fA7fst/Os3a6O9N5AVAI1LEYonEENxC3byQUQc0ZOOimLUFX1wViXryV6A5TSgreeQVLkWtF0lpp",
+	"UTKpiODFnvyefdJMclq4J8kK4XffPnNDtYO+Zf2uhjORGq0aQth1dh7yPchcM6LFwSKdJwN6+cDaemZz",
+	"1oVGL3Y71ZhxuFfmjCWZAOislrXqR3mePnny+GlylMYfUcRHqeCcB8eZNHr3G0XEjhPvREA+l/CwBsNX",
+	"zb008DkH6KagT6qttPgsPz729PH358OfSBawzu94sUeSsMDE5nyBHQlO55alt9eBHE7Ak9b8losdh/z+",
+	"SSmdzwvB2fMmGfiL8oqgrWhSUT+nnGaZzSjHpHEw2fgmAsyOuFfC7hKbWW67H5zFtquH2Bh7BQB+EXuZ",
+	"g2hG0NfVz84xT0W/+MrFT0I5gAN4UGAPBISTjSArUbKVyPYkBYodRYTeMrnLFbsgFBFT+bp9yrxpNMvQ",
+	"fdcDjx9iLsH1DxRk3yjMInEkSSmVMrcWThg0G+FIawaHD5g++n3PtUN0wedOnZ+lm3WIl+K+KE3NNMT2",
+	"oqsVdZe2iK/BIX2jgPgIGCXrvNCQIdOMEYkkm0Q3c8SUdMMg2Q3i83RjyWspwQ+GL9LTZEfWfILwRJLr",
+	"Iby5jDky475eREYuxXoZmzEPyt9wRFE9NF7b5ihWEGmMNrnScu+QwS7HMNRuQzUyF80ISz0UNLRPoGgG",
+	"Z8AMvWSUK0I5rEUjCrsIfgWbjK3I8ftk2I+9LG2EZtBnSTdvzGNzXNnYcG+qGtke36hbFgI5WtUEEICZ",
+	"/kKnpw/DFJhClzTwUzxkUGzhsmGjiiRjaUElIC52nYjG6BHaBNCD3bLp/iqy5V3yoFh3u8dKxYq7XnDl",
+	"+NM8jKe/JGvJWJM0GfSwHb8qTcB22gw0MG+zw3aCOJa6Cwuy7ziAsjybNzPWZhrqpgcSONzzyLSXWLhP",
+	"q6iRDUzWPIwjlwz3iIrbLYN9v2re982bqa/0McjOwYyfDu3P+ZAH/+QNAR4ac2K8FXz0QBE5KlUXaT2E",
+	"BngQgAOh89cg6eqYgIDHdVYzjn564VeOsk/DsMRD7kfErA8+GZ6VWmkm39B0m/NQKKqqY0wuIoPUfrKl",
+	"dwxBoeDnByzXJJBzPF3bJhxZYxfABkHNhrDfmR2EVKmJCVHR9WwO+8M8c5kJzjJS4pSSW8YqhcntpkNw",
+	"gvmYQGFj785qgNECZhkbsvKNf/41nAQVVnjv1vDZ23rFCjYhN6Njn7ftAqKvwViHpUiUbuvMcDNUQjWI",
+	"nBmvffIWpBWlfeCvvfF9WpjHgvrS4bn6zBu3DUARBtj6WcHLs5GirtD1w7JcC0kySXfm6rCW5iEqRY0G",
+	"iyMQn3zaITt5ACzGPgU4+85Gk5PMa1PJK9xq3gtvhW3sKC5Dc106oNqei4aGRiJCC1nDEYfERois64Po",
+	"MCHAau7Y6tSeWqeM352+f3f1IUyMAODE6W4L27WrUFbuMUHc6ZjVFi51xdZTAGi8qV0ROM+mITcbwEhf",
+	"BzZUvynlKYvRB8ShzlKUoAKRaRqAqpathvEMjwQLgRKctc5GDYz/cLmoubnF5nrigeZwLF8XsdZBWnYP",
+	"/YYIKmRf9UFsVC86XR4SxeuKBmTxKKxPbLleWlS6Ofq1ELf9TGPkTVmxDeWYpanzogAfy/TVmYkYOrhN",
+	"w58H5ykI8LLKZNh69mfac932LAyLkzfCHLSJLA56zpfi3geHfQrx+mACqJCkKuqNI1+BHWVFLvGrLTiK",
+	"9wBXwyS3MnZlaOZ/aXXM/Mm3dx/XxrR5PHxJde1F33k0x5WuYqwNnaJcc/LVgMVGDTgscRGJWK+BLe0S",
+	"Fg0VBRqtmTEimbpAjhWzlGuz9sjnCFatEIVHX+Gy+G3D2pKQNNZPl+UWKPHNB8ABxdJwOPqQkc8bS/Da",
+	"Zgv7RCAYnOmdkBGSEksWF59prDZzmNIwIQEj8mrHzzDZoYAB+u5lf4ZsjE3iUVyFU2lIJlC/NVk8jvpt",
+	"uHbOVBO3KUB3P0ZuJRR7K0JozsJerAMphQMo2rj3uze10HzbVlRrKHbFaGbJ8Q85w2f4irzBDjjiRqs9",
+	"NBNoxgMhgyDB01XzG54hcJvXgqwAU8NmOBDdLGB4IujmandS6MSDHwNOZ2OuzsTP+x66SBWjexlt1KfX",
+	"v4q41egsRjctx05OYuVlUNLsHB+I2lZE4jURLRPH4w59PxpDHIiaxbVcO5aJaQbhTjcNdfMJQsP4ke67",
+	"tRg71Xk8fn4sx3j++QT/41H7H78L2YY/YnQk65oRRfFuvXj2lwnyBK98/jVEwApAzqa2ZjPp7pJlm7Eu",
+	"PZZZ3r4SaRQ/ncDrN6cxfX3Y8XvR2z82XI+HouLM78Gbmkhrc/H6k3l2shBbizZ6Jv7IivyOBYk+IZIa",
+	"UU9wN3ErAJfag8Crd/bYspKRnBvnebkXBHlWs0GCplwRKG9AOPukp+cszk9/aeitDn+5+1LPf3u3bOnd",
+	"c41YIIUCG2VADDn3sUfepb1ZMLs6o/B0J0b3gU1vRPLrsVEOJm9icHFe3kIhOMuWjkl1ls+rkyw6TT8G",
+	"00Z/TSKFHoC9lZtTvVYse2Yryu09DLPZFRnbSJqxjOy2ublktZfuhoKDYw7aPiE2Bw1qMEqyAYcWclhb",
+	"ECL7BCUdcqMjoPyDbdaoZ8i6z829rwvmkA5xhMVdBVGQma/yDMGUKJ2nsQTZ/uDzdNvmMlNgbuQpkxwS",
+	"AMww9xeIC/UgrM0kCOk6/s/KbYmFp95xBjmTRPCmBO1GwMwDl8cOpjBSl2Dco8o+VblkakxnWjwJXMML",
+	"mt6CX8jWXGkJlTE4+I3qcYx8o4jjLpZ14eHXFLrZpqvh+XwGW1GMKtWXAhEQU9XvPI6Egq31PBTEpGJk",
+	"TRmyIl8zM1/DjHgNttUumiXRQWxCZ42DyxO4T0K2tI6UW2yx1J6W0bYGx4oBmzQQ5iMYCgrFBIOu4i5Y",
+	"Yu2VJhvBgA8+0obveZmdjm5+WFoFsFSuCO00Gf3S6HuyqOqiWMq26trgzbYuCq/UFPzHBOKB/+6ew3dq",
+	"NuGFmjUk0f8ZKfmHNQW2FGrDeQQUIyThgVIOthwjiCbYsYrmGSpatQWgzoqlomxi+sjKc+PXX7zp1ljs",
+	"RBK0YzDhwi+5GOjnXR4OrP8sofh4rreYeYTmyQWhtuyy4HBsAsnkRKCBDFWgxrLwrUkPVUKjICWVSqjm",
+	"H9qYAESlEJ6Gg9xMARcARwXKfbXtLJbvt54LJbJ375eYGx8kTzkuCGbD9MtMxPxp+LsWupPa61P5TU3/",
+	"vrZ1gMw7olwpLThbDhW5ac0AXPu1kBuhNeMXtiCJtge3NfsaDhcQVMmsJTKDsUXVtFiOx9Jg5dtrOVC5",
+	"wbvFHnAojcGFpqDpOygfsLdoVRX7HM2YCfE1h/WbKyteAKUvLFDkTshoBZOMge1sNYYAm+fj1Wvcna7I",
+	"gdEh6/yOkTLntWYq8f8sle4cr7ArJrvZfsH+jSfsziEZaTRPMIxr+XLavdAVfG8ZOu67WGZz4t+unKEz",
+	"fEGDbJgAFlIEaONfmGujDb07xWtZ+qHwl3IUzWYtIypoFtsSkGRABGlsTcRtQzY0Mt4W3nR80UfMOwsa",
+	"F87b0st/KoDl3vpEplZvNR0Nh/pcCiOclrn2+PO1KLI57utg0QwcXuOcaPoRrXV6ML/346joL9rxqfSh",
+	"K30ApOIuqItkYc3TYOzSa+0YLNQMdwbeiDJGM7SVp+AtSorHgT2t3O2DZvuEWEcWyXla1BnLoJYWd4zw",
+	"FpVPIWBc88zcYOgenRNGPWFtKXPPMbaauay6C8zcGk69e/MU+Ny8a6G7lExpeRxvftmaVg4R0RzE9mUH",
+	"RIcj2BbNMiuBKULdmWtNwO7cPTz/7vz7x0/PvxubvkrmDZdIgJ+Y4bmftDYsgDWYOyKBBhxLrDWLSB4+",
+	"+t5dY3sr+mSMJtK7bU2Zb7dll1BULyDNr+Hv7kJrXVplrTCGlqClfnPL9jfGsjH/8d8gq+QmsQ4thUYc",
+	"osNahlF3kXDGk+1In0i2wSM++j50Z27IYx8/Chg5nt0UI2zsf2Iko7an+unGMTSSW7bHbahYwVJNV4XH",
+	"L2gEMcjTaBb+cM7hBgoHOGZ14KRvqQLu1gRLBdkcSlQQWhBVUckuGu+Hk20MVoBNQKBqEEWjOWQThANs",
+	"YbtqWLP/mK/XX5yC220umr3jvE6zXNEy32znvxXDIfWxA6ZH7huJS1gbyOANjfQQ8IDjjCBnnbADeLYb",
+	"APXu3nbUkxGzbcd+ygvNggVp0L5ua74Bxa/YcZJzpRm1gFAfi483IWPC2IuQLdC/h6TvTOBfDlGq1k/i",
+	"XnCZdUrX6S1epfByeIz18HOQMoyt1yzV+d3o+WVex0zBzjZZbmyzU9+d93xvGTeI+Dr4fuKNY3iV79dW",
+	"/KeEtV6Lzetgjs2sWKoUVRXKaDVNe3wfmCSGPNa2jNQEL1Qsa/wDEnA0lPAt9jMKQ3WJChNK0jepYeEs",
+	"hc4kGv12dJ2qaeH5fCQ43/ilGl6ccImvIwtz9T9wv5JuO30fl6Lrg4j3V1eXYc1oZPG1sLXYqj7NtWQq",
+	"dhlG9GdDzeRiIUgJFS2smdoIxQEu21qJG0lLW2M+1/cWquwGBScyI0aKzTn8musr3TucDivWp0cXV/kg",
+	"bhlvKjdAvdZlRveh6g22XKolgjcPgc2ONV53eVEQHO+kwFefywWz2nmTfQ8S0FZP6fi+vGkNS3sjXEfd",
+	"2l3z+ZyZgNRpmAn7um8st9PgkfI/Gb07j4kC1qFQjPnOYiMdF153Ngh/NGthc81nlak4QoymK81mnd6L",
+	"opiNgDZvL6Mb23oomwIi3eS7eelo/rdGRnKtqdQh2uiB3h5s7koUBXrDL4ZLDreiOiqlrraFV9n/UOLM",
+	"f8q7UFnol/12tADHQqdEHPQ73HKtmJw6fNDDA7UDsd7sMlIYkknmMhygviSmgmZsUoNLI9uQ0hDG69ES",
+	"i183raJfdgrRfisA/mwExjTUq86Se+sVlEp7TT5IMIalst4sdUpecefRAjgoJZlFSEKlaVTy4HHHUAvJ",
+	"8rUtD3FYvgV5U6aaOA5OHquy4Giu/PZGL/09w47ththvLL8cFgk3+qIJgn9OFhbyMvldC/Y+vEMbsehn",
+	"nCbH0mMdsIUF+cGDTNcDToKJvC7I5aFaUApCfAk8PlBvGZehmdMvJwnr9xdk97C/fxTayrVK0OGFkizW",
+	"ZGV+kjU3O9hhX+DJQ6m2QjQdeWQl58jYjHkb6JuCI3e29v1ssv7dbgLV3HCWDmid+wF6WzV0VNocigLQ",
+	"cZne1drzEOG/bOrar2EeLw9iPpQNFjnJ3n/8gFskV+Q2d+wRp+SyWwirIbq42VDNEP9yIxmyRC6BY/aG",
+	"UEV2rCiMJeDc2Tc2reOG/H61B7vOusrhaLpxLvKbDeNMmpYT88e60OhGN7ekJeN3N98m5MZNuf26ZmUF",
+	"EYu27W/Npx05qqqYsU2Ao8IM7AZvNTfmGGkccq1ahLTXllVWNjttm2cZ48gRlSBMtDF1HHFeQm5+evXi",
+	"9Y/LpsPd7hMKPEBI1oHIVmGUkX0ZCFMVsdXsba1KB47tAFIbie4xTnZF/G9K8NMruntjs7a8dN9j8g2+",
+	"xCAdzUbwv9kJfzbpLC27GCZ7Hmali4ydOHGw/7amS8dvb2vNOUbiZCHrIuIPtb26ahLQYzu3m2fqq6Fk",
+	"UfP2v3EPhxkGotRXPyHRFwicY8Bqd/wpeemJJiKeMYmdlgJgWKycjDSBT8X5rzJroQ2Kj3nGPOtpwx7m",
+	"wFKyNIeyfTIBdwg58wHixjaWNXCuQWZwpJrz/aXRQGpthIja/GI1BErTMy/IiqqAvL188wIImq0gwh9m",
+	"lZy/BC9og2MpaWZahxgChHDNpMTuBnFSMi84TImidyxr+j7B3eHv38TJfSuyQ1saN4+K0TrM8C92d2NA",
+	"PGtuLgAhx3Vz0Ikdh0tmkbVlpp38NdTJZpjPrNwhaRtKn704TfSGNkfymA3jJsIbwNCEzk699t+bNdPd",
+	"oPITnwKotRzNhAZQpRTLLuaKKAabpunGKfmz9YFWNaaKSJYaQzYzpsPWnMKrvQ0qmMYPyMNHPUCwcod9",
+	"+hFVSBuBt8IAX8RQBm2YlIJC0VaQIG8ZAxFq+3iIKYN+LAUcz0GJNIqE3eVsh+hj2POHYndKXkEqTkcU",
+	"Kd9jvgwrFDMTBlX6oCx8U/fCWhKNPs28CYATor8jLEbhSCEfExVjUzbckD2dVyhhGcvak806y5u7TttR",
+	"H7SCFQkpFCTE4Y7H8tstEdxokq4Dp/2KqhFsfyq4HrT/o4wMMRA48u6DT5DoXZ6yC3LmvBqml1NDbnQe",
+	"BL/PbuWP3OtudPLms8H3Jzd+gFk/aSYpHIhmQtZQENtdNpwb25rMwyCmcHHZaet4gMRyqfqIfGcMmYlX",
+	"zJhmeRaAvAzPs+tGZJpDoahojhnC9GZUP5qX+zIRbm86Pcx65L6cLCJUUX4bnuGdmT9jbM9omKwGshfz",
+	"x4i1/aKL8+vTC/Nl2oRiDhV7aotOTyjK6hWnhnxRSIfDSlCxxC2rrY1UD+RhjTGqZKK0InKI6t1wIdmy",
+	"kkwxHgrFvwV8+jeWtsxDvlMvresbC4I3RzzeY4VXceVw0uxXAWwfGDWA3FXsI/YQxvIdVDXpbEckfkWy",
+	"0eEnc1hHmVSqgqZsCjD0ffOgrTsp81SHKWySBbzEYnUkl6per/NPMT5kYaysFdvmPHOAiVM/vZdjkZqk",
+	"jQFUQk5n6bQy1OlJ0+PO0NzU9uYx8bdSaDt72/Dn+ZHPuXiirqsqhoZ/+eHDe5BqyF0U8O/rxPOg53wD",
+	"sfwt7UXfY/aGxR31Pj8yH/eByfC13NeDH3lfOaIOzFfVpVfgF/YUirIJsEpgeHAbzJINFoA/DIp//92E",
+	"UvU9RT1aXKhV3L3QAIVrifnxwlYlM1bv4bY/9fxip/gC4A2b2E4hUloAvc3MMPP/B46O+1DygbsNx+si",
+	"2UjKteOriYz34LIC8jCy8a6pjbEESS0iZoz1VoYrB05PhOhomcOiR9b32fpGx5DTP9FUo0b6clLaqbC9",
+	"fg2jiiply+0KXQVNSCPhS3PjPAovNQEf2PW6jTCx4KRdunh2L+zczOgwfUJq0wwlS40ZvYeYf4g/zLoj",
+	"zYUUSy400QrQSaJkhBYNp/qRcUXb64PuxIf/3AI25pw/9pVZKKMQGizeq/s4ydu1OSxsPrxWDRLGrEzB",
+	"1jpWfqIlWgzzyYBLzoK4mpwX0o1MxZQYjvGgs95D4elraD/Ci3a4J3MegcLAzdwl64pNAzNukkYBodhh",
+	"h5EwOoy5Y6IaBung93xNKDaaiclU/8MlzUuWxTyFNqMbKKwi0QSuwyfytRmh6XZKawVTYAblngdmAws/",
+	"MiMEvJVZoV00zjCNZdaihYYoI/1o078YEOYYlEcEYOCP8l5wBtDg+7am28StcXxAzt19Wp84ZPSa6Qzr",
+	"krXL2QlkDk/ZANNLV9WKyRjjcK1sYQVcny85iGA8ySSZdjjyt3Ydoljxw+TtGVZExNE3xvp0wEk0zDS0",
+	"1n8E38JQmajDmdzW5aqp1T7Jz9AN5LdoaqARsIwBaz0+3/dy0HYW8Otdmhu/xIHwiopxUjCtUBEDgYq5",
+	"823MVUrhLzknO2DCgUsF3LGKnN8CMqWke6IY67EwXZCSlaumKK7N9NXdItTm04tkgV/CcizmlaD5+/NR",
+	"ZV+/PKUrOJnmWjXakx5pxCea6mIPp6FYN+EDc1L6F+gDcN0RGeLziL1mJS0fJFvGmDV+lqKuPjAaODKg",
+	"xEx4L9vnh4Uc37dPB79t5OlS3c6Ulcan48Vwno5mIUDu9mzAUocMe/60wzcT2+PoFLyhoTPBXDVHvQ3m",
+	"GXQJD93GgDXBQVHyxjVsNvt/cTwAXJCVFDvFpDnBM3U6AdoL2th8OzQ0y8LkF6W0JJFmRpA6EsAN7X8r",
+	"jRmGbVnjkIZ5KUKZvw3iIGBAOE7IL41nRViYLps8IQg5KmS2oMoLpO8o12oqw1IfRwsja8bheh2cc1Fk",
+	"85VvO0F9L+TI3mjm44hR2Y+GRvEq67RZ1+D26JfV9q3qtkuvsoIN0bmCm2+AE7gplYtgS2SBm06NBRXo",
+	"IoYncNMB+RW27TFEZVgMfwLPVWpJzA+zIcw1vBRcbxNSQ62hMs94vtnqGS0vKyaXGTKAT3klVKHvihmV",
+	"ybJZ1fjGLNRNhYHdCZfpqa49rCm3LPPVxIZhcsfa/miuAJelqLlWx5FNoislTDpmnX2x5M4hFslpZ/YU",
+	"rjCLoLWAWdvdxNtZ3ap9MMN2Bd0GcZMZ3v1FxGJPaykZT/chVtxij8HMSuYpC2ddzTP4e4rk+KzlVyXd",
+	"sOdUxlLGgJBfIQOSQJ1gZviCrFghduiSKARCy6HYbpar28QvFOY4km00ATBPDQdmKN8/oPcaVYRUO8pv",
+	"Yurd01bymLCVIOoSDqfDWCc2Y6Yjm/isl2/SM5PMaYo0MBtzjNuiZJOyfWvYEDhy13U/6wQ7GJUKyygw",
+	"43byU14UeHas9jZ5j2spClIVlDMC/sq7QELbQLXynCuWWndqIPA1UCV9sDyFZFBjU8yqXtEtOn6oqiZ5",
+	"1l7ZChf34FN7xVfi05e6Dt6DhnwrdKTAcc0lo9mAhx79byVi+G1R2gni6Zzrtv2gFJrxvaFy7hUs7yUr",
+	"9oC4AxxULoji/hkKXNApZZ1MF+zD4ZFV9Uyo3i+YKWE3VltqFR3C8XrvNvbvN//kLNalhrdoxqa/hlw/",
+	"64a3SUXmevG7336zGYuQXvD58yl5ZYlEvWzrfuRXHFDqTqh1ZjPQgnandZl/oyBR+XQY3BCsGOvdzkPF",
+	"lP0wRDc7K1p3vqThUr0l/bQsbFc8B8L52Q9PxwAbZQc25zWZ82ObHEg2abRuH04q2aYuqCTsUyWZAuzr",
+	"769ePPq2FdDdVhTMSklJdbptRHQYYTJUU8097l/m7T3MjccrAOpeS6y4jdcdsSYnPDQ1guLtp3tS9krT",
+	"ooB09Wumdc43oaL7dZbrCKPGyw6XBuNYOszKKrwIOvyWVdoitn1OyoDI2RIQQ6fLG5oX1+bC5Vs5k/pH",
+	"mzIO3dIfpnttQc1CbNSkzqp8w5fjVPPX+Ya/a+f3IHO3nd7eaMJa/o5xZ2P01qnKA7B8L6wi0224zBD4",
+	"LZeZzO8iDiX7xFDraUNTPK3ktshYhDg4WaRYJ39SG/bR9m4+pRJ+ji7YCUa0eXTeqH40jQcGxfgmXBTh",
+	"8M4/+Vs/v/8Y+tRWKB3VtLdMclZEQAN3bCkZQNHCOrEQmyE5sVXrp02tCB/FmNUaYZGyPzoNk1JNC7Gp",
+	"MXrf3miQ/2JWxqeZzveYUBvCltQ8HVw6WXO4Jk74ypV9FMK5QtING5rSHZXc6eUjo7aNOMCcNxJgNcKB",
+	"ZCYdTdJ1bSzs5omoplzTcH23oXDvV6gldAx/11QvmhTF6DJfmWesC+pLVg7JvpswMHzatTpEMj9CtNWu",
+	"1GWasmo2UUO7mL6d++S84z5/HIL05qoq6H4ZS6UPwZhuI0ay0pRn3chOU7wj57en8zG9sxipLTXCAWLu",
+	"UXcWHj5KxkvK3nZW2Tkj3ReGV/AoprQoU9+LE2OBkbYzMxf4yzbHlInvXazHSFH8nTM8kfeBmfBU4PHu",
+	"038TK1fXfsaV+RIcYzTnAFCktgqNLdLBeGYjohopN1xeXm69f5YUHTICcg1wCqj4aOvufMo1kmadmQu3",
+	"wusvOl7RK2tJQJCptK2lS0nJqDm+wJLOQ7dzUZaUZ/Nu5+aesa9EHsJwXTFArqM1AJ7mbyxpvnZeX/tX",
+	"Yr8NuEUPGs9yvWXylLzjzGJ6sSfWz9B+HArKFMW8WsSM3w0xj8feb8WDfdKSLiHvIXTfUdrWnWhux25Z",
+	"1rnRl5BI7DZ40qZA//j2GpCfndEcp1K+rNywayi0NQY3f7JY5wU7ujK7l+zqK72njx6enydBh8VUgORw",
+	"Bmt/EO4ScDyCZyX0NrTT6mZ06KF5ej4GIbHkd33n56HdH3dvhkS4KQw9qEtdvAA89nmEiqRVemjFfqOI",
+	"eRjK3G5tOQVSSZEypZ4B1wJViili7u60UFiDLyOpKAqWakWErLaUs8y904msBTIrJ9kKQuqjxXLuh7or",
+	"/OTJ4yejRfxD7P6mpSnSKhnNIswOUF5OCE3MtiRqrzQrHX78xLxyQe5EURtdBeq5rNbKefzDky4ZsleP",
+	"nsNXzYN4yaqWG0nTKdVZLJ2lWfq2TIs2Wj+zxyOoVJAeR5aB4nYLgaoL8vCMrPYuX66TJTchRw76iq2H",
+	"yFFvVaeD2K+E5JzAoefsX3fAYUPPCEXfvqrTrbknX7/6+dXbDwCRpAS9IhFWcaXnqiKk8aQEquepOteM",
+	"FIzeMWQeswwvh8rJ0lSHLX38EZpUYFA8g1HKmruaOLaKp+qmKgoocAGWTUnlLUY4nTfXvAmLI2+DmKu/",
+	"1VGdQ1dKFLVmxGh3NH3+7aNROv/+5jUKu0W6NMrJzvWmEKtmFR7YyXjwh9NPZTEOPsMOBfdkXjJR6+m1",
+	"h8zMdWTXwtAaJqBmai/I07OoPH//9HxcomFbB7i8oF4j4HfRs5BYW4tqZMSzZum6O5HHWieR0zpZqPwf",
+	"zCFimoE9fPrdd989ejgSzTiW8RKI2EJgl7KzubGKpIrvbtNOs7e9vWxLRIGyouZkM2ccAQ9umC4LlfA/",
+	"5YCKLcPIMeJM2JTyJjmnVz3HZxLYUhvUmdInpYORgz/boiW5KyRpKUxSUeVGGY3X3Y2crNPEZBIXdyRM",
+	"5C6Q9xIj+hO7l5r2b6jSTP6J7b/gYvwntr8SMQ+jy+iYAowxjUyE0fQxnPbVgUSMP9UrJjnTTD3H+2XE",
+	"lc2M0Y6Jc8jbA+WctBU7Stp2iI2HgCrQO0HuqMwdvLaHFGdFGZBlc4l/yYoyQSYMiNUANZBFUUpWMKrC",
+	"geXbesVSXURatb/ak6NtyjRt5SlpWAVMF8YPOhhD+93QHHsZOZH6JFPvoMMQwuOr55p79Zc6fg9QiQ03",
+	"ELQenhibYOHXTVwki3VdFEEz53XOb5+36e/hggpfw40+CuAHBSwqxpX1UvW9vc7ssyB+BXyyRjHrLSsV",
+	"K+7YBEg/TLTpy6jT/LXYNLN74MPCMQ6zZdrDPavTthK82ekrW88vkKQ2JVvGdssdZzyYSvXBYizJDtx1",
+	"GCXzvt+tENeB2OHtzFK9RICmiuk4wNwSlSk2A1VuGoxVPVdMx+DAQ0WjvfoJR4D32zV26+K+1nS2mYYh",
+	"6QmfpbAey3Z1Y74O9ztcOjbMHgHTnY/zvjAmBtO/O89WaHbaNFOhM6zkcC6HluOtPRUa+jS2qhHisxYL",
+	"DL4azSClkGH1aduZn4LyL7u5+/wPx2yyxFUE/w6AN0fuue4+iy3jv3iVN4s6mWiZ1jxebD+S5DCl8ltb",
+	"xdwHrVE9VAbOzu19GP9umQKaoYxATSI7HR6P9PaDRMDPDCYApmlYlPdgmDc4E/Qmgu9kxUiZK2Xr9B8e",
+	"XE1Rv+EVacrw2VR625XQ0N7QdJtz9oJLUcz2xgG5boktILMHqASv/NjEyPBWKP3M3CFd2WmwvQ4B+ZLR",
+	"dMs8MM5hYeVOCThwN1l2LKTxA64FLIhgvnfTj+Q/DSmlVZ2HuC6u2ttI26EpSi41UwKlfCIK13ug03pC",
+	"fnxxBekKVLGn5x0tsdoD/Z3/8aePvz8PZtVxPiX1WWTsuX30c7LYUpntbN7N8GUc5OGle7wHGevE/ENR",
+	"fudKaFDSyHMc8gR3MVmMq65HfDw+gTBLqutQOtEfEbnuVcv0l+X3L57/eH2JonT98vLk0ZOn4Ih9kT16",
+	"8uThD98SccckubHXVMLMBgNI6MObxHHarJnnFoXCbCMr+ujsPFSTGl6N3A+kQB7hnG/aT4xAY3rqBJvv",
+	"iq0/c2N6pQhe/0ZSFMNl7l7aFC6wSHJFUmpaDwcY4pOCNfAc6B2aihVMnEKlgV8amIWf33+cnREyQK/f",
+	"D0vCLCjQgM7/fzZJD7WIyoMq8pCEZYHKNns8aJOMgPxFFmYJmHBvxnebTg5M70tPM809v8x8uhPMmLSK",
+	"rKns4j3N4JUX0oB8XHVKrvN/2EoguZ2vwIlnYdFjGT0WXtwGCc7g/4LzOwFqPLwqh2DhUUmZBR72pL4D",
+	"q3h6HqpT5gDDo3C9Afzv8HiFmiaCAflqkgEOyf6kKMNuveaFII/SNLiKbSTBz4Rl3/m8p5YtNrLJVNCT",
+	"1JLP9S0ucK5gCqdLYoiVYchLKvfxtjnb+dVzFKMFy6y9F2s0VsW6Pf7N6WyTLFrtdwPcq1gXCipcES0p",
+	"V7l2XuObi4ZeDq+ydmbCfh/FhmoJQvgsON042mMiAdhm08KUwN/xH2s8wSgc7VI2jdo5CIohO4LYXcl1",
+	"+MrUQ/DO8LN7iNmoaGOVL6/ymBa21FMEETIDb4rh8SWSaS45Y1no0v+R67zoUDzSDBhr8XWCrydYbcNc",
+	"CJFWtylBEu7nbCB4srjL2a5BuAdACFlpua8KIQAXIkW92fo9/0YRtmcqAYpGvp/Odu6v8SHqvBWdEZDy",
+	"G8bhnA9eyo8VpKlFir2P30v80hvL8RHMN0zTjOq6nHEiwAafjJ7EpyPflnn6PoyafcMoV3gfQjJQyXQK",
+	"2Badlwyv5DdU3xDBEV5QMXqrTsnz9x9tkBxoLhIL5mjMrcTe75Vu/mSE026mGFvDxByQyfleaVUvbX7s",
+	"xOyw5VqyGH8qo0pbXbWjKsH6FCKbzH0K7buc76n92ckcivJPe2VWHpYjLelN0IBLk2lbuHpCV8zDotaT",
+	"nu7D91tiFbeCXh6S1+2mS+3n/GnuTWF8c1wz6SyGrv1gNs0cXdHutIBid77cKMzlwoEBtlRZjlpIq7Ve",
+	"/Ak8Zdjf+EBV3FietvckAwhcPp79aj941b6ABnhfC4+3YVcnMKNaHEnJBYOG9ztDajo4MINXnRk4IFjZ",
+	"FIyUjKpaMlttwaZBg7rQO4EFFxJS5rw2WtH9OaN7ldhqDPC3rWQMaa6Uj1+UdIe3qhoOYvNCMEL1RtzN",
+	"zg7i+x3dRwj8d9u8YASQTzgoCGRjiYGw7ZNJUS09kFnPhcc2xo6BNBMAANonLYoN7iR5doHF6vCoAWqQ",
+	"3KVsVHm41FksWvaTkGg8KT8uBufUypxT1ueEIwzU3JtwKX0bdIxdQo4F8D5A/FaTUihNzs+MhStpqu33",
+	"2voUKZX6RLKMqXzDD3vScCYs/sdf6Mk/zk5++PX39j9Ofv3tLHn8/Wf392//99+FtvEoN28vz8BjuLee",
+	"F+uoDsMCaGFueXoci9fBa9OqKnKWLZXHSDDmBG+z65PFqhDpbRhMvIeVhvJ6XIBoeUQAtDDCsNna+yZW",
+	"7nnm4FIOhexEBuMfnXoqlqxG0TVD+yA4KU2k4p6c/uZoNIZbKsoyhFhuKBCMRkSnmV/KGlh0nZMVkqIk",
+	"lFIizeJNJLTzpiIcw8xcqbbR0mjoATO29rSaHKH8X5Zqli27HMy9E3dfIbHUziWGYRDd8aBfdO51gC6X",
+	"tdIsM1sXE0vAzZuGfRK5z9QwkjRoHxy8PjOe5XyzrKQQ6yUU0ovwV9kHB+mnzXH3t/EpuuzEU5pSvLqW",
+	"nGUk69Zt8du+M6KTC760vYmU/Dpyh3+VonzwkQa/h+8s2whxIPJuK2zH8RhN7WMH91qLohC7sLIcWS+I",
+	"YCxvI+jGu1zTYtIQf8EnZxKQH1QldNszuNi+5u8qhpBBZXp1WVVyvqHSnbKBwiVPz0cDaG1TsT4iXcmh",
+	"IyMuIqEQ0SVR2kwd2QmZtf7QXAnk4YlsqIGSGFqQTJCaF0wpd3bdRmB6d0xOKTFmRnrtHg6GfpqmBqEL",
+	"PkNLiEorhHIGp0LjSID83FzdNskPTln2ko+LAqxQGydy2AJ6y0glskDUxz64bLIiI4dm06B/0pcUGG1j",
+	"FEb4Rlgv4Lnh+O1We8jeSMjDszNnEE5mLLETa0M5YYZ+vRPyNqKh8EdLqZJ0zTrJUrHhED1Dx39rlD6n",
+	"RZ6KsJ5FNpO0gBzLyde7a3zveWG5vQ88obFyuJaM7fL9K4z4yW5P7x6ePj4/fTx6C2ypTrpS4a3l4eCi",
+	"4t4acf29agxGxjMLaraBHPNwLrh6dhjZGchr8+Ama6h04Is9h9JzLlkm3frXRvuBE/iAQ0sGL44wmHsl",
+	"l2ghRLswNqQZ2ser15hX92e2ujbWvEVMF4xmCm3rVnXulHr24EElxaf9qV38UyE3D8wRfPLdKXntAHzR",
+	"i0srMg/PTh+dnZ6fPjwHTEuARG6IAMNPuFG3eXUiKpyzE/DIGCWoZc2ONvWPqLgwJztryBJ8YS1qB6QJ",
+	"4W18GJSZ7AaSMBK7HjdFYpvtRxtd75dLKLKBjC6onY37BokWw8zSQxmDx8TwsFeJowSAZqLjCle1nnuD",
+	"ylQclQ9VQ0/qiuzyokC2DlZWOgdSEDgNrBqB6kHO+wJb74JQV0IKMrtFyfCetKWWIWMGiXKUFVxpurc3",
+	"h8kEXtf2ndF0OgRduk8MLsO1pnIuuNuvM97DFDtlpAXZ0Vz3Cyg4/8T0CSyt3dw74Y3p41YN6g+aL7YJ",
+	"iyox9gZk2oRTF4MT8sJB5IJJMI7IZTDXTQvILra83/bgiiaeoWk4tvSBlDtPssaEZgCJ5uUjjQdPLUm8",
+	"Q+LZ+YjJ1ou7cLWGOcD1sZvHhFiOK/cZuKToWnUAeEjIbqxs0EOY055lLDPGuk6I2vPU/IPiXS5LiPMx",
+	"JAjnW9rsyeaf7E7c+v9c18r8E5pfAv9Q0kFHev9aKs3C6cw8yqV9mGCHSwZxJpiIwcW6jzByu/Jfr6CW",
+	"I4aMZEZ+IWLxayAUB1CJ94NCvK+aaF+5FJpp/t16HbosX/qeao2wfmPc6/zO91uqW8xNN2fIl0XXo+dy",
+	"Wzvn0Lve6IqMpUbbIzcJUDQLmSmnP1SuYxU1naeuV4gtLWheWm8Stmxep6hqd7neZpIGiydFD350Z9G4",
+	"bWnJQAf8PcHoQirqIiOWLKCqi8JMAjKRmD/iX8ieRZzGZawoZNQxbMbCprObXsPjEZs7t4UEsM3hmbnW",
+	"Qeenj1NE18I3CikrrO3tZOSUXIIlYGakNTAt949bfmNuGjGuiwIvWMZmwv+ylDGxq+v8jLz//976L3Rv",
+	"PTY04Hvl/9l33qS59F44Sge2s7aTJSuZdxOecgW+aomHAye777X0bTk0wf2dlhlxlYuO2R3bW/deY3+6",
+	"qT6hqj6PFSHvyMoxiXTcoi4zluYZc6l0tGGAOUA43i6hQo4jGOoBEVxpI1v3yFUldKWNdoB6LmjKMmtD",
+	"PSQ/53/sJlB99/Ds++87RH5n0VqQaoh40pPMp0Hq3rDZaLN80J2iWMFSLaR6Rm7+ITh7RtaS3pySP7G9",
+	"sjByl2314AYc+LtuO5DiQ7QoskCJkcePAmtayVy4kEbPYirNlRruuqiE18aWLcSOSSK4hbiDCYFOeTvH",
+	"RX7LyMNH33em+dGTJ2Mz7IyxIG2bp79tkgpwXPlFaZ1dRMDUUeZEsaaOimLv7U5Y3klaLrcROlRzqero",
+	"AcDa9NhaqbpFuNHP7z82QDNyAw2X+eom8v2aL4t8GHUANFY2cdZmjtK98z1ckLOk69tGjlVotLMCD88m",
+	"UI3RWTC9D9QC9Nr0F0/EBugrvUixZ6kyl0eXLBA6Yv5jvbb/VXMLHgByAdMbqnNEUmS5wlhqVN22nrCe",
+	"wh1hQW8dgHO4W/6zqXOAkGu5YlCmP2pn7yga1E3NtmPK/HUY1G2PYyfHh2i8350puJUgMkoLq3mAiyxw",
+	"NnTLBU2fcmh1YLvhVxFn0NUbfkbtUcZV+MqAHRqbtPu6fDeL8HUv4e4z8y8R8TpQ4RJERy/FYL/v3UCb",
+	"bFZ31miCsdY0HFuKj9VGBqtFN1flmGXCdi4UZQ6gDLMYJmgKaDfWnV8aoM0/I3Ghk4rwr5FagMU7J5E3",
+	"P7fcAhap74qYB9YL/EIdI8XCK6anL9RqcmHMNn+hzybQTU9J0BhEkAnY6BOhkPeT8+APzBeFsGjqPG1j",
+	"Ci2dkZvR03bLeX+EwFD3T9at0vlbSnnKisOXXdFP749K1+ltr0UhNwIkrPNnoFtD74P314zBdj/4VCru",
+	"mOz/uTWv/D864wtuZb1/NS/AP32jDP7Qs8wsWAKwEjAx2N3On/2u0TRlSp2CFxZAcEyaGYHU3ObfENdY",
+	"JItVnW0YLEG67f6hFHfdqKRvDlrPQy74c6w0N+98Yq7C2szCHj0XzliyPLtjc0xxX3w7BvmjsdqZZTDK",
+	"CtWRfXXS1rLEnE67G2J50o1ZO4r977hrSuSUtoOP7VO3fqFT5I7mhcuXDBzRgVKWY9Pak5axyHjbg/Zz",
+	"owOZbybdz0i6cjI4rqGxvJOZ2cDPu5Q/vX0DFHBxawMqSWu5J4rmYbIToz/qYK38V5xQIvF0CZR8zvmG",
+	"yYiLsqG1yTnZsk/hmIJSdYTtACqFzEtLBitb95ILRyJJegls1PMQ24FtbZ3/CQH4e0KsSk4IUndmFy4v",
+	"qaR7IJMKB5nqVbxmvMxnViLbUa6DySbd1CLfZ4zsJARo7RxjHvLwKVvtmLNdWDn1OShqRwSNK9l0x02h",
+	"J3be0gU3wY5/ELfsuHpSjjo155E6nK+p0t6IAZMCwX8/qbFx9jx++uRsjBUqTD6ErBP4BWM4hXzuI1XA",
+	"VCqq0XsOTNU1PDk5I/09VSruw/lfpPqdw4s4C3NTM6WBJGAlwjjSptBx4Belwbyd0dOQWwf65D70BWXx",
+	"zALdh6PifRDHPNkBYV6/ZfvLLJt7qEqWMa5zWoyVAT/45uhuasOWBa20qI7YWDpPb9lYpsbD0UQNbCXx",
+	"R5sMbzozmVzt8AD6KvMZMAo4vcs3VAt52jZjtB7mTiWI9VNEi3+7fvf2998SVTHE23hq3y/x8bXmbmDS",
+	"/rvZ20GyfYwPq3nT8r5eFXn6J7Z/3nwdDptc8HfYnpkKIiQJPHmFFJGdB9fkz2x1WestH5mzvruWQwEJ",
+	"iINAYAaEY9wz1EyfG35s7nZCZs/B2TVX4mopWSCbqV9UMhmm1/mygpSuEyPsLm6gV0yx2eTHtqznzAKd",
+	"9150c3iAcFXEq+mXOfxWIpq8pUTJAGa9k0IzAJLsMMCxpVXFeIQ5McaNDjETI90NRnttoSmOeT5KoxgN",
+	"/4Qhon8OMNg7o6BEshyLgkVZavxKrYeo8fR4riB0oSwbF4r9J+zQ1okSNjSCtWIvmypNmD6mmVzTlEXS",
+	"7GjE/+3dGfqeBmPPc814ypq4KSXruiigqtLpLBOmtefBXoH+BEXTVWiZW+KwLMPk7z81yRAX5i5ac0up",
+	"6NAINmFtem6aXffeJT1Us9HuoJh8mavcVhTZM/II8gv+JlYqIY/hv/F5lZBz+GfOq1pjndMuQ946x6OV",
+	"5D7k5WHyKHmcnP8aul1AU5FO0YavGEE+HjDTdFYxTVZMAUDEZpapyfP2ynz3p5wVWXfqngRmTsgMTZrp",
+	"l3co/zrdjrVSBsWEet0Z87fgl6ZWLGrk+V5KFrnWfszX6xDxGP51MCxtnvmc9BkkfayBCP19gF4GPju0",
+	"l99LsSqC9IUYN1NxH0NlX31GFL0z23UHINSS3jILQrOCGPV3Nl+eJBggoLa/oxedpvWkGcjgNMz2Ja6o",
+	"iiTh21E7uABghIngpwQyoFz9LvNTZSxOtWUZgQT3pHFSQEoCmornZz80TNBQDFnU2hz7Wbe+go09Ip95",
+	"bUt0DANXuNBsUrS48vT+lJ17uBjuh6ElOCZ6nOUbpsI+NS99d2S/tAHiNiXXNjzY3/nVsnsVcy0WKjGn",
+	"S9JkRGMiC8XiVvh2AFNvHxpbkkv7nFOmfxOrsVdcHTfg4N1PzvhkLJtfVr1/UlQN+n1QziwSHDtZCZW7",
+	"++KM/fvJk4w2hroP/LUnLp8W5rGQZOBijeadw1Ou91YGRl/Cx/CtXofMKk098u6vQp/bBh9ViAR5jCpn",
+	"LubrWFzXAB6rSzoyAMNyI/2l1Shf3Zk6oNic2r4HNQ30vWGy11cc0gwsQcBBUNPY6sD56g47LnYJ2utC",
+	"Ya4CMPBLa5yyybZoR66GaRlG9HqrzTvu2I6j1s5zMu2IshJwL97anlB9PWTZ+4KmzG3EueDz3GV3ibVl",
+	"GyWXDeDa/Hpzy/Y3iMOmfI883uBPMD/8N/jnjbncaVEwCV43ooXAJ/5wA++xOyb3BGC0p3/ll8QGwr+x",
+	"RH9ZhslluVY+hdg36vSv/LCis5CrPMtCWbWvAYzustgA+V3WSkPsa0vvuhLq+3kehSprDKF3gRV/6ZhC",
+	"QyB8mFsAY//8/iN2A3LhbeccSNrhozthqvOHP5w/PhvF3leSrZmUoSDhuzVwPvZB6sA/yNGfQEohXZoJ",
+	"spCtmNa9SshfOEmt+E5dqvteplYoQ7w5gOvGTgDbNtlSWd7f5z8P7dWrJt2xd9RU9SEyb4yRdw6Wb0IC",
+	"5qRcR/t4WCGFUxw7BS1H3Dz2weGT8oi0Rsk2ubI4g+iPy62IfFHTzWTO7OZT/YbbhEjTnHdGtRMUn9Z7",
+	"OZtwgb7mkWQ+cAR+Z6qE/MjSgkqWdSSlEYcOCO3JqP/fl4lJlxoUgr5ymBMy82SjKwtTRODeYdhzbmWT",
+	"4Ne2wYEhTLlb34f2aGRiFFZ8xdZzmY2iRGhXDBLsHBuXbeCbCJNxRSUtmWZSzQ6wy4bhdg4VrmKpZHow",
+	"by/m8/XjoCUTtV4iqFl1ihh9//T8bARq8yWV6D0Zup+rrmTrIt9sQ/wzW5beztCsriVkdQxp2HCmzQsK",
+	"SZpZk/rrWcIXlsIaCGW56PEyTL94ub7F6CZEQJLfig5PcViAXTxiOjUf2r/Ru1FPOMQteHlhJdwMel8N",
+	"qpnuQkSLd4aKFbt6+aDPWr83RgvBeg4jMSG+ArA1yJ9X3h1Vne7YKhheDLOn5OkW593Lx4f27ClBK5rm",
+	"eh9ssWRKxeyilvFzKjjyIxKsQBV05ci7oHCHmx4/RAsr1cRkLTlLsJfR0OefHR1wIQDJR/Uzc2PSrEog",
+	"RoYHZ4KlcyTTE0OhDrjoZmdQaCIE5upWDZVJBilZMdyWSDQPlXww3za8dWba++u8Q4PtNfSfdxOAPoWn",
+	"E0M5Ezdfh8IWefSk2EhahomNB2iqmp0YprU9qPzkudh8X8pEW7p7ows5ve83EDa4i20MeRnxv7Zu1kDs",
+	"MdcFGzj7I2XtYslXQPAHLgcQiDmV3fsAKfOj65/HspO6m2gz5IgUbhwByxdgbfZ6Yo01C0AVta5qPctl",
+	"XDh+3wnfQMKf5Zxu2VcKug8u2mv4e4NoAWoddNBI1iHYua8S40LTYtYA8I22/yMmZac6eQyb2+bkzKxk",
+	"Z/6jrjADYbkNJyF2rgEd16ZlheDsjsnEYarywIPh2R4vijCSCO59Qw2CsIAyAfyzScAyVWQvavRsUrKR",
+	"lGsieMvj2eCWGuKFGQkhUXYAa7kvBwIFPUU+SX9/yXUKrNk5twSQOmsFj9OKOn+S+2ZXADq18waE/F48",
+	"R3a/fEXXEX5hiu+op7+MjKkGmLjbioJ1qFCgAl1dYjk64EWx6wZWGrCoUSgfj4C0nj64v/1+Sl4zs2Py",
+	"hrHV2NZAr9d9rRMV+P67p+NUJXNpAobVwIf+Zre4uZWbV6hzosUp+akuCoKgSjMOyveWE9YvCYP85Jzl",
+	"LZEbrjXhwi0I+CX80v5t9U6fvyWuRlqH/MMQLPCfpxYOHH7ulwGhv3/HXnu8TdrVU1x79tmhYbSQhyDO",
+	"0ViNJN0KgRTQjHeukhE6hoOVtkiXXlQbI5rkb2IV87XZ4laR+s15GsMnxMyYYEQA/r4sJ/CPfaCbNyEK",
+	"Mmu3uD51/MTYcGQFkMh26qXL0t5A9jjJOYGE1GT89nUMJAI+MuuNIVdG9Ppqb8tBs2DY/yHnjsi9s9of",
+	"z6HZLJml0JwNp23fR8TRFIpyO0etW8QbSQ9OEYHc+sJ2T5aFldyvalvYqbp+OdO6eCl2wDEOMX2fYpz0",
+	"MH9NiWkoZyvzO6rZ0tYqx+LQF2Ql9NYvhW4eBdOAqK0lM+6Bi6mmh3v3R6opWYsiY7JHGPngjsoHRb5y",
+	"7m7k3ddkk9+xfumEcMn9LJcAAdmHQP3+F62WSMgDUekv+B7yRB5mVSHdaXP12OScJaTm+adnDx7AMGXN",
+	"H+Dbp0qkt/M/vRZyE0ro+gn+3l1Qs5CCp8wnKUQe/PBx4wLJnYjk49GIpHltacGZIQ81X+eyZBnxkvgT",
+	"cv3y8tGTp8/+5//5/5ySSwtCtoJnAccTqEKTRc6VpkWxjK3IK/yd/Ai/W9q/Sp+Yudp5edJlrpQ90kPH",
+	"sFLVVlqI9UHS1fEpWqF3bVCoZbd88uTxk7FEcG/r9j76+NF3T78fDyrXPLp1cm7rUCUExPfoXaPqFWch",
+	"0/3KGG7AGYzsw7YSrA1YgpfHu0Ke9ol9k7CrL/AdIbBykLXqwGFk61gRVWei1/TT83lxcouXgI9722JY",
+	"uR9RWUOp7fRz9vplBNzTPcm9dPa2gp1fd8CmYpkTF3lAQnGS7vEewOHOtamCasUSMCck56qC/8Dtn5C6",
+	"KgTNEpJDxqzeJwQYKRMCFkNCLFe8kKTIebg+HLpCByI9iuaZqwFj74BwPJZNgDNgq/895m88yozrsW7K",
+	"mtsVygRnQ7TgfbOd/X2Bc+w5qu0EdDo3KMI533xwpUO+PhR5uq/w3nghjuFoAEViXor4PDkt2XLofldJ",
+	"ts4/hc9UyNRJSUWlJqu9q5CG3PG0jArhkYVGD+TNkvxavHZdNawSrhTmbUj4ksWnE9PCyR2VlnPnL4dC",
+	"dOnaPvjlo2LZxyr0y4vm4wc/Xbne9PgbQyeGmlICEZKSFXFEt6fjNa/sQvYh/h0B8KTFdsWPHB3N5dGf",
+	"jaN4beJuukdjbrqp0CSPOifirDQLAeWh4PovRdGWubwgj85DxkjriRyznvydOmH97fe9UpUdhuZJrD3+",
+	"1g/c3ay9jgcLpC5kz8hvxqIwL382G32H7inbsaZSjWLFOiG/8c/IyCUgB28tGSN4iz4lPyLNtN9et47C",
+	"pqpPfuOfe7bQ2T2qlHkFCgYKAnhrN2MDZDMrd/VqdsGteqhol282LZuqWpPMteYsvZ96XIGeTKvOddCh",
+	"e/WadEb5lbwndeH4UuIp7HXBkBW3m1XkkhzCfB0heqAmHdZsKfCL9Fhspjr8IH1QRBDfMcxD32uGXwjN",
+	"is9mEyXx00ZlGFnfURejoo4zEuIljimmB1Cw/BSzjKTmpYi55+qohTcmvn3hCj5ziMvs6N6Fp3oIAO9K",
+	"D7b6cl6huVg5Q9MTM13G6oZoGk+MVQYyUYj01lV8cr2Z9j2ABU3fWy61tuFNOCAJpXtLITJcr6hNlIsm",
+	"ypdVrJz+ula0iJfF8pLwbI2jmCdiDjSD0VKFmWDMh3DMwDW1plBmUm8ZJAH2dj0G8tqQn2kWgn2AG7Iy",
+	"ttsKcH0aG3DdxhHnoQUaINKREKMOVsSuhyfSnqw2YuSmyX28Iw8RTVGzF1zLiFvP7DKo8oS5l1LUG3Q1",
+	"/928+Az/J7MXb/MfcPcPlWMzxoCO2F5irRl3SVfm8q1Fkdli77k+JRhBg+wwvaV4KhKIegOOg99abKbS",
+	"MWhKbFP/0SKYrb2vBVkx6zslly2rEFhh5gFaFDB8s52bMPD03T7fM1KwtY5Xts11O/NmChx7Nbi/tjQD",
+	"3Q5IGQF29fSe+gnu3Q8/tDMiMHrwqcu/ZP6eCYbsnubr4RXxa9kc/opSNWue4qX6EDbUHHJz1ZHvuelh",
+	"Q3vyYaMl+Mb0mTY9C0XKg9qgmTf7nj9XSbvLolv9lUbsKy2Kd+vFs78MnzaedvicHBYHdCo14sFxPy+n",
+	"Em5Oy98fb4eHobxdIW2tHilEaawKV1MkZuzfe/2XECS8O23+vzvVXCbyCPzq1v0+7PpWgL6ePX9lbl0f",
+	"GjbDMPXuHL3QMiNOJDwccbZ4HTzKzdInldVMljkHYs+1kDsqw7WRXLzokMqMEvveM2O+C6lbAniX0Z1h",
+	"YqLqllMbDzj1KT9iZYOvGM1ybuHMMzna7G18ulW11Xpull60vv1xUbg4Xr1/LTfN2yr4oXnr44g88xvI",
+	"++5oEcxke/x03PskmZZtubsZbis4v5YVk7nIJuXRheuTpbMX6Yi1CM33rzPTAscn8/PEDMB2G9xLAuAV",
+	"VtvYP3fJed35ssU49svU/X7sNaPbUHiDp8foujlpq1XOl5hzHooc1wj1V7S0WQDKXr1zSexbDV8ZPORm",
+	"0lHFJGCigYGm6QYfbp4pGeWmPd6pS+AbYoEZadOzexRtdV7onEeAkQHEjFeLQZHfv3/x5lu4cdV6ayy9",
+	"3LFlQAlHLOFi8cSAocBuWBZGGD+mxgnOYilKw5G1LVVLH9kQx4+EUBosrWVEpUXB8+aqGvkxDDp3hAXu",
+	"c71OJ80a/DqwcvdhETVS8DUNIvzEEbwF/1xZI2+FtoHyC3sVog5rRm5ZvySw0e5Px8VzFC3uhPGwjDVc",
+	"gV05a3AMUW5TiIClBmhsO1TkbWykECkt4OUnT5486aFeJmCl/J3QYwYvaM7Jyw8f3l+QQohqRdPbpmRy",
+	"GJPkdmLwOoMpsKD3tJAsM4vRm+rzsx+eHkZpdzLX7B0v9k3Ba38fjoT/QoiYIem9dxD5VHqMdodOgJE3",
+	"jQ4N5YMNNczYiZHyfZekDQQkTWISiC6cZXTTx1s9eRLM0Guq0kLED7FSjX3zZNzka9h1mxY8GjN3UUGe",
+	"T4+vMnhNiYU7L5XHMAUExroP/AtyGSlGZboNbCMqGwDm4USF2vo8sqYh+WzTeYMAdVvDZseKIkwyPusw",
+	"+UA3YYe+Tre2JG6fK8rVYYVniJ18pPCEeQv73pBSIbSnhnDoRSwk4o6FLM9gOly0Bg6NHLQuIgyLXEWK",
+	"O2shbpflrJTLyHTkaCi2G2sCcgP4AVwXwlsfH/6FytxVLAtbuoeEsLSohyp3plTTQmxqwCxXQjGv+gj1",
+	"ziktZnALRCuEXPk5Q3NMCazi2bMlRN+l0CBf+xfDA24wy0/Xvvn0u+++e/Tw6fC1cvpFrE1KvJeLmD1o",
+	"ZswY5fsdDVVqL5Qgu21eMFe/C+gGoVYB+Xj1OsLG4wIY/g02jpwp6R6qvfeKUNFsD2ZQJ7vJJgE6SkQ/",
+	"zQ0ehjYxmoaF32TNe/Xif3g0oWC5uZX52bHhC17/2uZUvPsyybnSjGbt3zULK5Wwur+D3IZr2EfH7OJJ",
+	"1xN8Orz/7nK2C9wZJeVp2EVl7ZR52EpRlvmYV36a034Ow0UQxHvVaGLMKEF00mKgpsUhlMLcpA56dngS",
+	"1ZWZFTwRc0UqySpqLGLvvuKBPxyjrDoCvlFSeRtR6lhZgqgtEK+Y+1FHhrGPrY63BVAkJulm4U5SfjpY",
+	"OdCZaLZmoLNpu2juhgDH1bIN2W/RxMFpkBSEGFtpbpgE/QiGS+3yxDq4UcRK6Et1O1PrNqjCWbjApmrb",
+	"rBI9/So7tiIbdiE6pjfB+t6VLZc3qdLaPcDFKPgosaVwV4uOYNGszLlLeQjJzVUdsoosgDhobNIip0Es",
+	"5qWXHAKV/cGeqwv2jNyguj85ufr4+sUNKRjNIGQP0dcVS2lpY/ew1xJyg5J4cvLHq8u3z1/eNM/mllLE",
+	"vAaPRNBDVb6sZVjZDansr1DmcCQyus4LW3R08DJcF+wnfNKv+zJapGWY+mIgMDoCdEMrbUqvr/HJAQ2F",
+	"ilVNaeyjfdTG3pdlzmvNpgR07AFv+x2Px6Li6zSetHD6GNA7uBPbJZtLpJ2bK2FdFK6Ej2p2kjX4LgDN",
+	"0tbzOCXv1gT0mEqsT9A6yqneKsglZdzc9CxSBm6dF+Z+h3/G/cQ2OVeYgXfzv8EmvWMKSCV2TZkjnW7x",
+	"6tDTF/jNAOEfLRlsWcRo2QO1QWLG6JEfnT0c9dQN1x3C2YhxRftBBQhFpFSxr9cZWIaQKwSu/TAt9lgl",
+	"67zwb5I3O7Z68Ic/3LiCUQ7B6ojWE6JEKx1QVQPY028RZf91hqNu82qZSboORXxet2KDj9i7DID6zJUJ",
+	"9TzAN8CojjgWaDiNFoqmu6MAQV8lkxvLHWIPBWYlzdiSOMfHupnq4l4AGHDKfsVQQ10cUZKoPeR7Frms",
+	"zQW0YEq1+Rr/y9sBIVS4KzWHjjcABzBFNuKC/Jzrl/UK/v5zrl/TlaOlso7Wnjw9DkY4WksjIMMxSb2w",
+	"eO6WmlLTjZrkcu3ZGp1AwuiW//qGiGdvzOta1xgJzKWbQt8rbz0feOJ3o0WjC6caN8PkyI3FbeJhW9KM",
+	"jWdchyI5X2BYHV6rNd24oggobVCYoc4LTajCuAX5DX/5nJDf8OZs/gvdEOa/1FZI/Rn2wW+abj6HRjVW",
+	"UTly7ck3HL2+omcTkMFpRvJiZFkILOiTafN8P0ZnxJGnfed649LTwhXtgJW5II/PDrRs61Y9P5/HeD3J",
+	"so2dHeNBvh56zRwn6I2EaixYfhNyr3GlqIXjR1hqB+OD9kI65TiN7dMPAKEzv6H8m56ZPZkgI8rEy7YX",
+	"XjTfi05es2WbcvPgnl4k5j8Kav+DUfO/jDOZp+GIZfdS/rGV0EMxg3qJTMJmzgjsBLuNGoYGmy1xQ1We",
+	"sZvE5SAr66iCU8xVEJzqcLPRzVuGZcHB89Wg8J2n+sJeIaxn7CbeGrwBLi2yzqXqVOeFbsM8QSvRafol",
+	"6JZFy3IOHATcuyFy3MnieID6LrD/2JOw9NxTSv785IQ1zQuLchikDraPzYBwz3RODHhrxXod5wP2MnBt",
+	"hhoK1pZm9lqAhahWbC1s/p+Nf0yrOCgy9s58P8jAPIkzFOD9k5DZDqffo1sORWyxpG8Ot3XKYadhlX5O",
+	"bv79xOZTnrzKbhpQHa2zXF84/hySr9u3V/uhQtuSKUAUhDoC25Uwbicd/OA03bIMMn6UpnsbrOrtfW/H",
+	"m5uA9Hf8gbvbpcSECd/HudKOAfbPpUsLs6QlCy1pyqLr+K5i/AMrWMnA+2KebSZyxYwNYfR5f9GMdcmN",
+	"eeniJApAT2Eyia9dRAFLIzret4Md4bEjxLngmj4O0cJd1fy5KCsq82CFqzYLM+YnyHLQI2aLuG4mWIUb",
+	"XWTmeEkItGN2BPzHnBLicHJGszo3QmRTGzHnQZvSNOONRmYPCrfZXElZczNmOLUBMzR7gDFB9+Xs8OtQ",
+	"qq8pT8czLF1roR7QEecShCHM7tVUacUUrAN5a7IvI4J3P66fCZsp6tm5vn75UsyGrYWhlW9pCcxK1kR0",
+	"M+8RJczESoZTWx49ipN9zM8MiAIU7cz8ie1DSqEhsgsC2pTantyy/YZxclKsW+dAh/UuyHblcoAavKlp",
+	"imWPnjx5+MPohQLeTjq9C44slVSj32jGmh/B6nJcHGliTgDHC16sItRQXaqSfvL/6BMLtrPUUzbAiQW5",
+	"BWZrA1MhoBZoyU7JNXjT8ZcmxRV0IncpoMKcF7lGF/qzViXZZOVcm1uWLW8JMBEFQRcH7SJIyoVVMeF3",
+	"ZA728MrOo/+7335rqKnfXr55QT5/vsEyqagmU8pN91aM4CzaDeTPyJPgjBxT0Ddycvy5dbDDNCEtI2RQ",
+	"o5UC03TRuf230ahI4OH8bCTScDZ8vMREaVblvOQQe+gLDXIVY8VaqB7jWN0vbKlisbZy0Rb6RHwTlYwU",
+	"bA2S4OkOtzzheGTXRTNYVBjrgL9yW3ZGQBGIOOSmRtp0e9zC798osq55ChVN4RohWWpO5QANQBd+NIed",
+	"SpQ0P44Kbm7V73hAOxTbwR07qowCniU3d2LHk6ZCgJtIe8EJiMCXlear51astynl4ctptKBPkMMjNH3H",
+	"VP3rU7/eMa5ZZvXpRRsiNHsKPYnBafQrZMw7Xwatpah9c6yJcqgCIrt6oLRVUZcR/0I/H1ntuaafgDaK",
+	"myslOH23Uuz4ohX2JqNy4RC94KNK67b2OVXbyJ07TMTxkxQledhQSeRrYgu1hTHscRL2sLU0VGENZ29S",
+	"9c9un/+N3lF82XNHelWJvGIzZjZpzplMHN9tgkF6Y0rLfLPVKlTfQ6S3Eb80frake3CXNpwkYVf5UUrq",
+	"367fvSXXcNo7fW/bMXaG7ekeD/UmNPKMmKbArdAHqx+jwLo9ekP3ZCuKrLWHVEJWtbb+jCBE3i9LajSq",
+	"GpxP9snsVudecnAJrqUozBWfM7NoBYYlIgHtL9dobdxBebn82EGz2OoZhAdbo5DRTuTaU3FNUKF3eeHk",
+	"xfM3l1Z2hSQf9hWz/ypFVhfslLzSyjn421MpV5am0Ib92pVMXJcTJyVJY/UknvMuQVOwEBuMB0qma8kV",
+	"+c2+9fkidA4mRiHg4rAsITUH+/sgbBdLKgzkf0eCbsJyLDYBtwvy8MyYdt2IvU0dPzsquja1oqynl+4l",
+	"jwHb+8CU9hjzZiI9HHjf5YnZvPC+COOfLVulFypq1tWIRME0ixk97jjy2jePBw+Ue1OTk26yvgXd2WLH",
+	"yaGXPHMvstRbZ+d871nTUlRVKCT7GshPHWBd2MD/jvVuJVPqDYrNkNP/ydkZ8G3OpFSbeJAdnjitaTS+",
+	"tl6RyyPOjNih4BZ8tKBqH1guAERvV6ztUttoUAYiKS4QOp5AyYrv/+ye/pw0b0YC7seRZ8c5ASBuPa+x",
+	"O2qFfXxgv8CjrWdgOva3nYbES5L1uhtfjZ+9uZ9hZfZqudwUoGRurDsFA/I3tKi2dMX0jSuGBl5T8nun",
+	"d/EBXpdM5unNt1gI+MaCxW4CUFzbXicLwGtikSy2zFwTVlSxp+e1LMK2vlWIvp6zzhX3ryA7XCyN+DUz",
+	"PyiitOm/vTSXihV3TJHf3/z1rzcuVAsWYYMxKBnlOd8QuqP7bxNy85fLk//j7OSHX2+gDTuz4JZLyM1v",
+	"Dx99viGSVYxq1QAFbbu5fkZuXr96fmKa+PW3888nfzENwTsHzu+n4zkkEVm5j5iB1QFfEDaABt7aPdp6",
+	"qy/fv1p+ePenF28X3lIt/gfMiJ3Z5a+/nSVPH33+XWijYrvzoabHK68mge/wkB5aoBDma76Wia/yMbQI",
+	"LVppytpHWQ9sM/Fl/8WNc4aqurQBUGAMtf5rTij50y+2SpL5BRo+JS9ougWXJ1xpoPAkT1nSAIEwkSCx",
+	"FY5YhRtZ7LgrUJWKat9kuKoePmAjOLsgXKBXmRXKwv/cpSEQ/j3CCeyIxQKlG6jeugilKxC1Yg7G3ITf",
+	"4R+VEVOjhirGWVNk3KzGQREcoy7nZKVBB13t8fBaN+UFB8sBHHpVozUQ447VgTIYPp9H9Mdl1MfmPI4T",
+	"oAmWF199zTqJTXFcO6j+ECYWTuz3eH51OED4YVhCrD0GDtxc6N9gWW6kLxVVzqxnw6IAm5vo4l6Y+yBL",
+	"qBLBcGqnSi1Mzjd272sHALJ/JfbbbQguFTXXFqNwSt5xZtG92BNbprX9OKGaUGTsmNP3u1kenYO1ZJ+0",
+	"pLD6QfeD0hBkVIfkjeucZ1CFgnIXc/fyjn58e00U3XevUXPu9NjinI0clnXXUEiOR+rfgh+0I0qzOCS5",
+	"PsxUePT00cPz8wGNPUlturYHvPItQqeq1ZcZ9ijGINnMrPwyz0I+YfNUlyfxfCzBuW1veMOWOXfrFIih",
+	"Slo63o5A9ZQ63dr6cR3phVQYwSHqa07pn99/VESLDRDRt2GvVZ1t2oqKjoS3GeL5wx/OH5+dz6RpBI9O",
+	"rqP1CtEhb4/nbxQxDztoM3opKilSptQzoxUrCslIKt9wWuCYuDFCisIc1ERIczlimXuHRVDrs/APQuqj",
+	"Nwb7VAk1QsU3tRNfyMtpVUScnrOPlmY0WwowuoP4VSE0BE+I2ivNSocZPzGvXJA7UdQlsyjzslorFwwM",
+	"LwgCRkeR3Y7a8+iC/JIpVwMwgJLY0goqkTdwVytGhPFMXRBa7Ohe+X5oV8UA68a7Wz9FaFyD0scsOC1E",
+	"Y1ab9tBzAKkyZx20PHxlkSyg2QhgVlTLDcBSx53p/jj8BBbGMwuIAVUBO6q9X5t+3+ZFwbIh3/uEwvPQ",
+	"V2w9hN+6VZ0OYr8AVogZCVYZObMDG3pmTCpatkCc61c/v3r7wZabHGA3AUmMFd9UfvVNNF6oxgJEIDRt",
+	"xrNVWsce91EmZJX/gx3PynRwdk7Z5eHinX/eirKzLpgxouILY9pplsVbBjQfXZWIVBRGZZONFHUVxjqj",
+	"3jhW387SqbFlGNF8HrgL4xm5HuCOVFsqWTa1TwC3j2O4APbrocrgupBhoSAs6xurwhM5DKaJyVTKL3tV",
+	"usdgGTb4U16w93a1jthnB4mfoqh1mJ9z9rV+4Mb4ktECOzCVz7CpCqU0SbfMVTOCKqiw9YyRCsxcDtNg",
+	"w73mbFLCT9+K0iFCflGgdjO8tYUuI9zSB1dCVYZSSPasSQgDlfgMz76bBHPI2tPSxabZJyOvzRkXoDFu",
+	"Jmloe9ipDFpjE7wN7430BU0cGIWaWQQpmIUOSQqY7u0UBCItOUEjMIO6AOOpirbUkJ0YN2KvswMi98r5",
+	"g3oSB+TcMdxeSBgUubM0iw2ldy6dCdC95/6T2dsOKhE0AhS6XqCTwtYEw0dxZ81zPBxKXZg2P1RiR2iR",
+	"ioDA6LRKSJ1V5rRUqa4mMEbZSgauyWlWPLw/J32yR7MZyoiK0f8EjQlghWtKgPuKwloVY4ZAIHxtDbYd",
+	"4Hith8BoPvBRz1nbfgESJEvD/dLuPbNL2i55szqwF+8neISO4a9HN+I6KzavLSKwjzydUeWFfZpQ4wXS",
+	"xeDRgf68d/ZC4DadzWS2j2/OATqRntoGkhKMDCBvaC8ZEqqSNena07hhE7eh/1/2/n25jRzZE8dfBcHd",
+	"CM+cX+lmu29ybMRqZHe3T9tuH0tu7/7GvSbIAkkcFQEOgBLN8Tpin2YfbJ/kG8hM1IVEkcVLSfZ0zx/T",
+	"lkQWUEAikdfPJ7zWuvXYOk23LYR7kUqo9MNM9OyEz2QE/3pzSiaeOvY20/FLAErGGtcn/r7MuJ0EQCow",
+	"NSgYd8KO2AdWB4UfCe5O/q0NhEpbdPLS9t4nfRHJPkHLB3N8DI5ptQCL0gBFZ8IqXHz8lfZNiVRyIdvk",
+	"Pg4OHG/LhFcr9dcCNj48ct1rtCku/jPF8meK5c8Uy58plq8sxRJu77Xtn/5Db8Toz5zMnzmZP3Myf+Zk",
+	"/szJ/JmT+TMn8/XmZDazzdxxnua3so6/dQC6uYTxP/WgKU8ByAwlOUlNuSO0EgV7z4vqU8ykUHPoMKjT",
+	"lDzvtS5q29bq7koZKScQ5hTx3pN66DLuBdv47uwElZ8bI1ScER+EnkBcEeQMwIDhbpWuiVsnrHZDUmxg",
+	"9NwKQ91sa7DOduGnHhk9jSuWALBTAK1xF2cZawmpt0uHTgyuqwa+VXtobQXo1Yr1LTdujYTsRKk9jNK9",
+	"/zoCdz53E6GcHEKFNZ/NyCoIpLdgcZWkR4ANyzFngDk0hiYVG/GhfwJI1si/MKUj8c8f8M8fwmItt4Kc",
+	"RQOfVXLH2oeJRmtdnDPc1PtwlsAzKtNYszGHSSnYdqBwa1IGzkk1toGDsT6bJl67SvNflMYPoQILrGe8",
+	"OQHB1HKZ1vVGFZC4MYDPplxmCGQrVIu8q76Jv60cq+fqpXATndo4acyNiNsHqAjDJ9hcmxsG2kwWyYLN",
+	"fKPRlbyVKfXtt9tzeIfX9L2NW1/h8C3Hal6b4rntk8FrEi9VXT/WwiaI5SBtQTLRKkxX74WrT/lXFUQ4",
+	"ku9Kp1I1ZB3BQqac41R4S5qI4+A7UfkcZlw23CzwpwB0ahlnM2GsVg8sjtP0PNmIsGNtLszaAGfT1Zo7",
+	"p1URXo3Y3qk0BMbTfEMWAd0gM4Gh5KbO6F0xo4Z6th1petJzgm+h7H7yK3kt+LSd/VwsYrHQlZcv5ht2",
+	"NUwmKmYAlGku0nTbtJ1ZfCB8oCWMdU4YmHPgNPOOBpoA6M1Rrz9ZuweIsGX5WKoP2+bQtvv85+aVQxzd",
+	"rRuiUj3Mp1G79Lmz7H9evHzBwkcQJatP/oy3SrJFn/rg3ERMoyIbot+RwDBXC4z68qLVB7B0kfYnDqAD",
+	"J70G/BPgkJKeN+szG401NVAZL7H8EZdpwWG8RY8YbH6DFqQ/BqIhjGfpZay4HUpqIhyzK+HPUrrWcOAW",
+	"dSbIMw4+ehMs8g7xygq2zAbIGB5aCInNx2lv1G69VFWMrCXzGq0k+jsOOtR1X6v9OLuU3Fh2I2Zuj4qb",
+	"0NEPJ6GeOSrd3EreOqx+WZxTluXA6SzFN6kep0Iz/L5B6RzEyK4qsT0sbYozLANSCa7yWRs460v6KNCR",
+	"pqKhAnBbwHnxUboPS8+r4tGp7WGuXhcQRsDHaaRzQiUViCmWK39as9sGHDmiPW1Gea0r2B6Gl4Ks9JIe",
+	"n3m7hWdwz/uJNcKmtWXIbkZH839zPOWOr7HKcGZszpWzyHWxBPvMrkjXeBv073gufm8Nu/wSZ5BP48Vl",
+	"It3SMNsJ3eyKAFeVWH2LGGCZa7h8CVHdzrAM0AK80BI4tV9LCBACNCFIfYnKPi98Dz72zyhqLpxYqqDY",
+	"dORe83itMVzNUdrl1xC7r841YSMA4osbDSWY/6a5EPJQCTkZSwUhovs2578dIL+fQAnF7wQVhKwNfwrr",
+	"rvLplJPWDHy3zfF+beicJOHKsyEwHL3xc5VqJehtV9xPPF2gX4/yGfBPgJzU0JbWLk1uc5592ANoCNHN",
+	"kcK3EJkkACjiioTzWQHmR73UdIdcAK3GthUzoBCbKrhKrP72p/03wAZlA6ycwKzUiOrihhmQ1hSI/Uso",
+	"yQ9PN6HwFtNtWoTLiUCAsjZxy3eThT/+4CJAggHDU2DZx3mzm5C2BNafz5fVutFObGeerbtPmqJu20ji",
+	"OsjYSDJC32xCv6oYIPFrjlgCSQjEaIQFI6PgQkGKcs4NJPoRkrSovkVawWP2I27MVPDgk1g9FZjzodx/",
+	"JkY1PiKvBBBYBtVBSVQSu/ILpb6aKWczSkHjfB/gvXPM4OUyKWyVsoY+gWnrOa8wNfGJ4BGYZppTLAWG",
+	"HTYDnmYLKMHxj3NG+meNuVeGVG4Eq4jPiYcEQuKjnXYLxlR9Pn3LVTrQH/vgaXkFWlQQFaULlrncqIT1",
+	"oe4CeaTmXDoojJIO6zGgjqRszwjbNcszsMpwlMBCUiFVR53p9zJOp653TLQEjH/MoDjdKOVvGuh1ClsO",
+	"Qr+lXIPUO43wnsV1U9Z5QnkruW9hFdoJ6lVxNRerJ1SKwu7Xkdjoc6UIWakgq68/P4kdEnsjCf6OUIEb",
+	"p/F2WxDfX7E0MESeE8gIJcR7DPHzWIVgKlaSNqctatPheW2Y3m/Egq7OvfJE8TCXNnwsLjMinV8Oc40C",
+	"8NM2jQ5G30pv+gjTupy1+p2kGDcm6NeY265PdA0BO/DZNRSyEHOldGTpVqtWkO05Hv0GLsuD0b2vqUqw",
+	"8p+ipZsXz/lH+ooaFjUeb1iVgEr4b6tYhN+3mDXB3dBfkhGrhY/pJoXPBDJbJNYV3NRgjisLsb4jaRPy",
+	"FN/aB2nyDYo4YCpT0KfIKvcEs0jSMq4YBLNYJm1DOQI8/oMR3DYEmreu6PAXiIvV28Fyk/dXkt7Gljga",
+	"NwrPrexorSwkrGxYsgYpfEnvUlwbyPriLbzQpRLV9tdcqm0B6n4BILmye8oCImSNhcPpDGADo0BxaChW",
+	"Z6v0B7/gKfI0ziBs9KH6y99XQQU/HvlvH91yAw0J/jGv9FX5lNfwlMqvfi/DTFUAw83cSlHcw0cbrQ/w",
+	"Aeldo7sm+HT7DMnYcOW2yaBx5eLeCCRAtwsSNV5dtQKO1TPyDKpEcEg2n2ioOYVTQ/Uh4XJm09y6wO9d",
+	"KxppX4AX3qxYq6bFP0SkOJ6cPFh7p398972DXcpUm6zjasKkc2kqipW8DRNqDNFwt4wP/F+8PmuQuug+",
+	"HbzLzpGC2Cx/Lfrr4GFxEZvOMqoXa+IZ+tB48Depq428QjvxnkVMZ6mNdIuGPuEdcLDDdxpITduQYW1u",
+	"tvPuW2zv44qtnlurMCjCY2pT3gimHXb9MDqQJGj3TFl4xC66bkVI26icbVVk55R+VQku+hRCr/aaXpAO",
+	"WNlaMdytEd3I7lr3Y8lyXd/ASli0IfrihIXKbyUMFDkl7OHp4+/ZYOEENJxO44Vl68yVXLoWLaP4saQ0",
+	"LJrpj5AoYhaFPSCCb7uOyoHi05BmSdjZ6Wn1xVqewnKRY3cq5WW2TOGYXA3DDbUydyOQ1WKqjVh6A22g",
+	"U0oYRqtmWxhwYY5JuWTVKTSt+1X5auskCHazaDcIQbwn+Jsqtw7PsgA543USCl/RDLou0BtJInNzE1u9",
+	"HyurFZwm/5zAjp5gjByoMP0zGgvvyflpK1luYoSIytbmip91FcCY1MQscEjKalNpq/F+LAYEMZWiWarj",
+	"VYVtuu+g9e+mntdrTotQ3DNeoySine4XWRaWrOhhr6U7pi08fHx2JShbRmDDWxYSEhVufSMO1O+xS1dF",
+	"lz0Ra205MZIf43p7qGebQzZ+1a7gk3Gm9BA5hWHCQ2shyMbNOGBrxQVkynBQKupv1e8QdlKqD2m0se0F",
+	"9zolYPpjs8WtvqFmCyIfKum3vv3mdFNfflP9sSjaWv3ux2bfIpa/a+/G1rLQTbtH0tC6V5eYiF/Y9nQ1",
+	"nhMXtMNSTc5EzxX0yB23a0Wi84CPa3yPgzgKMMQeXkK5m6tZTH/B9AsXnlz6ivb21zm0JE35opqY89/z",
+	"OjrP4uw7bzFX9rRGurvcHmlneZORxFLu+IBbAYX0SG0OoXi+sJVcN7BrYM2xm/CS/vKYvaLoBLU7UnRC",
+	"OjriALcylYqlYijTJnSGTX74SOdqO/1NPDLRkij/2nj/FjRo3Do21jwr+wyQ3BN6DLK0JSHa3odmNuF2",
+	"nS4DTiRblJ5BNdkD6P0Bjm3oYC+LzeAVsGG10qUaNWuaCZGT3iw342gq56K+t2nB+T3WTRtd5jyibVpe",
+	"iEha4yXVev5hu52tb2pd2Fvuqh802jRxDZJTmuDNo6y+SNPzag8KG3i8e51cqRhCtdxao0NTY/cS3TiI",
+	"ZeUYlkIRU4QrOukQ2nlV0e2uqd96l+9iqnOKKy8ZRLO8GWTjIss0+HtsCFRDXv9Yit7alhb/uD5Ai28g",
+	"RsWHwcKJLb/pDB+N5BC+GnmdK0FgSUYMhbwVKVDcF5yubq7ZROcGXc2Wr4cV8yuTXWndpcp6qIKbCm5z",
+	"I1ImIHpu5Ucct9WQy/HlyvLGl66+BfEZLy9doxz9jWdcxeiVeClgawW7KoxQhmBdAwAwJBBmxu9Ny72g",
+	"jOJyZRnydo20QbCTUEGIGtjm06lIWT5jgwVdNdyFqvBncMcAGNxAp4sHNikgWUKPYYUS2wk+3aN7A5OU",
+	"YR0bd+BSGyMK4totXJ/yNlqOsG5jc9NTGqf32qynoI97ZbP8gz8B8WNeYZSF/0XDsKUUYFf+cFEH4Hz2",
+	"9s2yTxTvSTvcROgwjuXgcM8Mx3SMKDp7Pm9Zl4SVa9zdprAqZmbax6+qe7T56DdiTKy1BXCkLe/dqo6L",
+	"tczqVsMurWtZ9Zj0ICG04bJ+o+cHVLCgLmwTytk8tNcNC70CdT2D9szIac0di6Qli6xQW5dho4e0Vakt",
+	"jtriRZYbnHgwf+BmxTu7Vyyp1PGiTdXUHYYXRlO5YaNHsq5yirLSkd4Mh7QI7VaImsS28jnDd6JJ2ZjZ",
+	"TSXAdXGoSU+zTa4Il8e/b7GQRTkxvm15d9YmV3u7+JGL4S3woZO3DciG6wBQdyuetLOML5oz+0Ew1x98",
+	"YX7xnwtRYCvH6oNUhwkEG51tDPC90QRxv4IrsFMba21VaAaFFNH2hME2RoyL1YmU3KMDACX30GU8Nnx6",
+	"ziAGZxOmdKWUWmlmy/hwWRdO8rgKnFyJXVlhDuIa2nhD94GqnPzjt8/8l6elKLatEdfHD89SKdERoMxU",
+	"0FxqSOmPWxyc5WDy3gepGhRfBgjA1SSeEiXmENEsmmsCw+9KJH45nP6wDUdz++O3bK7rhjpV/5YHr5IK",
+	"Qf3N8tuiSgoeFpt6IzQelMlvFn78WPTJEiqGI5EDPRXeA4QSN4nQ2pU89QPL3r55YZ9UwpFj7gTj9saC",
+	"gJASSdgkwFtwE2GhjTcF/YwkywtMk0t1DkV2ImVSJWywYJyNARkuk+omCXV3Rg+0nxeoMagBCI7qQABx",
+	"vL3BsOOKEoOHgcIdaAfmTq4aOrjhmhFCNXSAItMNhJsDet2c24Q5DcH2eCCpzfUUiYNWmt/wTeCdQ8Rb",
+	"qpvQxwULUhxTPL3winG8TpSINUAlT9gZG+RNT6pYlwudr8NgHPIsE21Ka+kGLGZW3YeYUL8Tg4nWN9uZ",
+	"ODvhGNJ3Gsr0Nhn14lZsU/n6Sjs5FM9uRbz+dRINLBW5hUzw1CbFmXDEcB6AL6nbEVvoj3s73iS08uEy",
+	"Wdds1Gj9u0pJaKsuJBIPouWmRa0YTJVd2mg1VV+g4hf9J1k7GR/eYLOEE2aKAy7jOJVvQg87hA0URLo7",
+	"M4hG2M8SqikpkwuWq0xYy8byVqhWucFIbARUmrSs8skV+r3k0KerZGN4eLoB83+Hg1GR/zUvTJ9q87J4",
+	"biPXOBSnF1Vw7KJqq2GTr/Y2HaBmakRd00qwKU+XSWUi9mXMcKse3xj0gnJCDakSbgh9Yjg5usc/lTbG",
+	"54R9oiXw/6xsP/x4S//ARJn/12Dh/z83mf+PvwH9fzGY4P/lXWr/3//UA/g0sCl8hvTIJ6/hP6++cGyp",
+	"o/CDa9Y1+tR1AejVVY3fhyTgaw7zZnN3uS4wswIx7SFRg2llQMHE1+EWkwjxo7yBtScuodeEVe9HuhHU",
+	"yOWH9CKYIHZNU0FJ0puXV30r9blshRe2d3jQ7zGoCCuGuZFuceUfh2toSzxk6V9jqPWNLMp1z3uEDPch",
+	"fK5UGzP5i1jUSmhglrBcghso8KHPTpyb9T5/hnLukW7oRcFN8jL39nngAirof4DvM9WQsmduYnQ+nqBy",
+	"uXj9/Ji9AjYdbgRQ5GDzbMJkir97+/b509vvkvcKs6D+V29+vGSPHj36gUnF3l5fHrNnxmhT/u2Hx998",
+	"x6hW0xb4u8hT1R/qVPSx/gSsV2QEERngnaNQHr9X79UzSFrNqAwAa1WkYv2PR3w4FNb2wSnxFssQGVOe",
+	"gM6aF001UGggFCGpgyh7X+b4verP8kEmh/1zSnCV2GpeBplUx6xvRTbqn/sxsHTHVr2P0J0jplZkt8IC",
+	"ASMgwidsws0UrrsRHzrrR4P6if55APlk/aDSoV7onL0RPPVP+DHPMoQqFUHrJ9Xfc1W7/Vi/1JL0qPcq",
+	"9qyawxbg5LRpfhhonv558RBi3YGS0/eq+knsi8V1wh5s8Hf8hkFVcMLkCJ04K5YZ757g8yUUHCGjE27H",
+	"0hhG3AqeVabT8p1IxmD7SAbhsFGq09+xANV4/F5dqIqkIR70xyPrxOwon/UrFcSIY3AeyNfgUCeEZweF",
+	"XYWMYEE6llEJxaZS5dAqMNYJk+69KlxkCL3pEVVK/+Xx6SPW9yN/yGcfvFiKtJ8gsRf8+u2s/1c4Hu8I",
+	"HRCzsf4Y+Dn6VcY9sezx6eNjdkHvDC8FV9JQzwSjUrXi9MyJiYCzn55dBxOg//EIFqhfDjjkKlRSU0UB",
+	"0EakDFYUnQnEolWs/+yaj/t+Cq/fwjOfPnvx7PoZre/z0RGQ+PVXoLgfnz18r/p0PX2YCq4AsaWPV5IN",
+	"IQmoVvNXxIhbJ0x5+uHZr7QSOMA5+7d+Sf2C+pycTyMYzwACBGUAC52gnQ+oXPr/4+gVavCj36SYH13Y",
+	"c/bq4uWzvl9nGwB5uKO9F17eV6r//DLJoj2b56l0x+8VAC4NhcJKMJkK5eRICuOtiBkfTsTRw+PT8iKp",
+	"/K7aSNH7j4uqxFuEQgi8ChZJo2ZCzzIR8DzHhk/x5kZorJ5/w19ncBWULV29897pMY2mZ0Lxmeyd9x4d",
+	"n8Gk/C7D/XfCZ/Lk9uwENfJRQCr1fxrHrvkLLPpnD0+BG6c4c8/T3nnPe0gX8KA34TmAVDbTyuJ1+/D0",
+	"dInHjM9mmRzCM07+k9JFeN1vMgZqI4FzBlfskiH+C2byCiCF2BOLKZ68pvaEz7U9goMTNsHehNipSgv4",
+	"mgQLwcRcWIeKABvwoaOc50jmEe49bz14OYVRGjbg5JNMP+PyZ6LJCifVMQb8Py+vcigI/sjftfOChUEs",
+	"sIF14HXMvMChWpRvc8ygIbdaIoq4PUVcLhSJ1Lf8MtNW1HYCpCsAOfbO/x5f8vIjJ8/9kz7/viIpj1df",
+	"+qlW4gD7CZMG6gGM7cFu4tZsu2uZMOtOC/yZjI1q3BWoD2rGAJheyBCnwXhHywj0NCg6ainy/6Z7h4yR",
+	"cCS/aTySOMmVfVkK6KlhlqeCxgcpAoSpEFny87sRM1ytR6csDUSM/sv/yAW0XJGyQ375pHKQix2j2MNK",
+	"qPD3LjWFX4BONQRtdFESijFR2EEr/NZBcAUxLlfUA25PXdS88RqRNFALJ3x4o/Q8EynxvEcjhj+WsuQP",
+	"8MibXvh4byZXCslAOp9UeP384Qe+I7Dp0mP2vEqMBuBePLcCWt6DWYK+ZF32LsppwvocTDMcWDI6k4qr",
+	"AGhSEYlM6xsbeLcU47QwuwuDlZlQgTUnfle80t40wQWyZem/P9EQ7gC8uNX9e6ZSWJ8rGuGPtn3PyAmn",
+	"FQafYasdS3rUvB0LleAzZQkUIQE0D+O1RezQ5gP0IqHbQ4erhKZRqGnkcwRMPIvbyZwGbDnyjOGySfEy",
+	"l6rQ3+yi9iQ/oJOgKEBfgdcCVaRg26ZMj1bFhMRj7yMOd/HfNNJNbhCPojyyrA6FZZ3y4UQqWFbMFk41",
+	"gUVTYVHv4emj06PTs6PTh9dn35yfnp6fnv7/sROstcDRC7/OSfTKSFRIen+d8v6LEDPa6rquKMRtwIc3",
+	"5POCR7e94vLOU6O5hJgs6H8lVGMOjiXPQL7xN05OwXjLFTiPkJOAW4lQ4ZOaHR5SF32rjeujYQxG1Fxa",
+	"ccwuwIhCrzvLngT7yv9cWsmpTN+rSqyoaED244Ot7HQ15mOTuk+HNMcl0hU8lGwD9CQjRhus1Aab7QL8",
+	"1gd4UUOkqY+kr+d9pHdkjtubJisNkXGqor+hDOVz0pDhB32hFRuIMZHgNIyHIdQ9BnxNYKvBfqnsQNOw",
+	"BQ3iVsPGnkSg262Vhd/CAL/d9Ewr8WotH9kOpDT+tFBQuP3TVq8oaCV4wjiEvhC7FdIGRucqbVpsf8ri",
+	"hn/vCHnpQomq/+GIx+oz/HQ2XhuXmClt9dkXcipdx5aI3+uOgxAawAy95NfcVK8n2qjdE/Ex1MBHte/l",
+	"1W9YeqIE+/erX1+FSBuH7ENdqybMOiPQO7gUWVZwndgZBBwnQgSSIqA1xjvDy2KecTYWeKd4x8Xo2QSA",
+	"70dGY0J4yQiFSTdow5gEksDHZXBobysyiD/5jc4axPBPdfunuj28ut1OEX08UumqMorAC4uP7sSL9NrP",
+	"rSgnBHkBW24ieKAUvMS5HD2Vtpm04gLzfyMqUPNPOa6txsrg+6tBcJ78qNDKNloyQtsrw1th5GjRHD55",
+	"xzOiQJ9PdCa8VQp5Q5UyP1tuBFyGEP6A06F0KiwzgiAFCfvH+2bnWCIRWvTmJbkN40rMQZEMc3/ORlAW",
+	"WSRIipRP0aoc8sLAJSktg1ZfdPX6fvc+ZFLd9PEvBsoYAiwAFHiuqtffYBmCeu32eoSx6PsxSXwXVgfe",
+	"6gBX5mujbymUqTQTypkFPJ8yUwl6h375MXKSbhAljP/6X8ElV1Z1BNHy/lE+25w9OTs9TRjPrK5GWx8E",
+	"Fjp8ygOih2D9AGAL+1onq1GA5WCw0Idxx4wY5xk32PAcDwf/jSbZ4XbjEJ2aQ+EqhCJdWveCSSQcFwpg",
+	"N+RlhtzxTI/jQf6kQS88d3TthlAK1QI/oXpd66DWxULBtKQY+jF7U6MqVvoDTvmD42YsXH/H7QSKMVzs",
+	"1e182FS0m+bi+AA78NIbdpj2+hi2gCk9b7vClXNDn0OA5HhogA8n4QQXKleW0S1UiwWtI7Dxa2WlBS6R",
+	"Ev8EwVHER7kMb8RT4vhZPTAVIjcpOj03KxR0XZ0euEVxMFYs/jmuKlUIwILss5cnn7x18Ln5ir3w6ySQ",
+	"LqRCyCmxXMUZriwZuhBwCZchcIPAWe+//vXqmp0U34VShcAKhaFR3GiqEYBQprgV5r2iK+CcDScakoEK",
+	"yaZrBo0Sc6j8Y1eBXHEggI1aIhpDjQUThipG8oc4EyNHVNbYNhEJ9VykaY0ncPv4KSKF7hNBJWPWb9LY",
+	"CHvkKIu7zP7ay/SQZ+2DpRX+2zuOkz4liUBvwK41NkLt4AGSgGmKcXavpegqWjlku5woYSgmK4547iYF",
+	"xGtTvue5s1CDKS0b+6Pk5XmsdfqkKIZzJrdOpF6QIQ7p9Ixcurp4PoURLssJXBTj32G+/kftL0kkCFFO",
+	"GMUzVlkUxiuTanm5Ry+Zap0H1Es4jSv1hPosxoKdwC+Y+DjLuD/7E+S1ri/bT8K1W7PT7U5q5aV7570j",
+	"/7+/Pfvp+St2+ezN9fMfn19eXD+D3/6///N/600S594g+Pbo7Ozo4cPr0+9C4qPe+9LjKe8lvZFUY2Fm",
+	"Bkgdej8Mzob4OKXdB0hcYhoFnnb2Q+1plK7qnfcuX/23UJdU7FmxT+zR6CE/O2uvSqKr2eXluKecFfm/",
+	"JhsS0eYB2gWSGhPvFgxEpufLdSHBfclnmeapSGszgqLLSFUObGqDCG57wfwKkBKrMYuzP2X3oLL7kqfi",
+	"kGb5QVSl/5WG8oIeJxas+M20rggqC7XHUIAGsdPCmoNsXmBjjdvfl9VR9lWh1ET090+HljB/gmE5/+34",
+	"H/yYRjzWBtZVWpuD7F2++m/P8E/s8qIMJP6Dr8jow++OTh8enZ5dw2RoPv4jWJdXmfPSZ6wwkme9897j",
+	"0UPe+/z7LoLaqfNR3c+yPkYqb3xasN+F3c9MshXfY52RBHvGRjzLMLXtdOEIVA8NqmCob/dSjMyKun7I",
+	"ioPVwojaz8q/I6MLZ814dSW2CJ40Fb6QXWoFz0Raqe+HBqFj9hylQJAchBBrGWdZXd7XuTvY2u7oQUF0",
+	"t82tBkBv1Y+9fvP8t4vrZ+yXZ/+z+NguB/agxSjVN/tjKMkdVrwz9fgWDD2vY6g3Y7czWNGMldqTxlv6",
+	"V4UOzhbVMwkbycwJI9InzAiKpSthsTMHGjbK+vLozf60MrFWyd06uNKabFj86yVK09qvLoUeP/Ihqv+m",
+	"lCc1sG/xzJBXDRzYCeSOxwHqAU4ULlo0iQkEjE0pVmBn2TgDf/1hyy2kn0Lh4XHBzjuWt3DfFfkJigvm",
+	"Fvebpwvcbcz8Q/TasaGehh6eVIyNd1j6kCjXo1Emleg3vlNgMS/fqVW/dylCP4IwxkCamkrdq0LbNC/6",
+	"zHbF7HdTT1PRzWVNA8niEf239pmjKGrC11x2swRe3JVKflov3lsq769o5Kqm3SYiAPyfAwGnBxlpbcKM",
+	"1lNvK0HAW4R2PbCLiAXFERIihbkrROPorJV5J8iWYya7rH5siBs8rQHbras/LJLx3qoLCoN+VWl2GWnD",
+	"Hj4uoYJB0LHYoJT056mYzrQTarg4+gUQZZsLSNbjvm5tyW0ra0Tg0creOutg/JicXxYt8JUqjhd6uAaC",
+	"vdKh23XVBs6u1gLV6tQstzQ3mTUnMyNGmRxPXHO6qRBWSiCF2L9UY6BdP6f2mASTQFDQhZBuwiaIwOz4",
+	"+IGlAxraMf1XtEkC47D0H8bUCbJZ2+S9KiqTaS/9p0fCCAXw3f6cJ2EsZog+UqUslfbmmF2GSYa24CJ2",
+	"giYa3L/E7x/JML0OK1M71l/OATncZVC86Z0Ul1x6KaKMabFDVa2H5Y9TIah7Ay/f0Fbc/tJYU29SPQGb",
+	"GkYL/eqO2buJzALrDvZJkGVAbShcDUWGMpgrfzaeYMfSnJsUbRawimwFXiQ8lArovT0IGXoEmAtJdm9o",
+	"jjI5dAnrY6Llw8xfacr1k+BrEO4DlEKoxZw3RlTW3VOt2k5WCzwzq7GzoeE9GmstYaIxLbquw/HhHd0N",
+	"b1UqDJsjzNG+Yg+ygd6pl4FD6PSGdFxwUUTCAkFlUlXJgQChUIjSsIngmZtQz76zyH4Ty8/tLTx3Y9Z2",
+	"ZtJ6f3/3jQO+o3Wa6AQ6yChP3Zxs9Wef2iN1rlyq52q50Ly47UyeiVAcEvCnmjAIaOwvsGORptY9XkFk",
+	"aVdZKhsq4w4kA0M+s3m2pqgLIiuFvxNQL8JpT1i5NQUqUGFKhZNOoEbkDUE5IEBn+JcFoy3TY+8H0fWL",
+	"CP1SKZGGkdmU32A1r1ZDJCKNp/Tpdb48qQoz61aguEpCVeOcV7rgpGOWS++SZtDkHq6GtAOJ8kZXs4l/",
+	"ybEVhWz80CfhJQGy7GSXg8WcimFGVdwJ6BTsyQaIGX/34x1S2NwBfgYEbMJtKOysEKtRTdkxA/Q/TjGy",
+	"ikVIETTy5yPut//DPV1MlZi/vikiW9aJGWVLgRwgFIUVZKQF8XIPKmRwfQ2QbYiUEQPvOVO6LMq1Ez37",
+	"8Pihf/vKQIGB6PT4exzWi8Zgm/Rlxf0AB6+70mOOrdFF/d+SWmWWLwrwlbKLFGp6C9gi6LM+rA+MJyTT",
+	"ShxBA1aj3v0xMAqVtZICw89UtKZzMxQ1TBs4MlPuhpOKsgW8KKNn2ooqLS+dgwCYVKh16L2Ja1Y/6SuY",
+	"8xeoXMvJdapfOYO9W5Em9CMHAlc4KGD4ZSpHIwQaPLCa1dP12aIK5kzAhyE0aPh1bf4Tbo/ZNSDIOU55",
+	"oUApC9dEUhRi+18NtUkR+A9aMhpKQsIEv2TbnSZ5Z9BUXu2sQg3hMdZZuqeh1xS6fp1BZ5P46I5Z/797",
+	"f7jP/NcQP6DANCe2cOaEOkd9CF2gAbUqgAxSSH0JIRBFvx8e2w/4VtARC8IVUmZFC0gpfwCPhT2LukRL",
+	"enTKgpSHCoMKzF9jSR1+Zfd4wzbVdjsWIwzgG73/ngnFKVth4Lgh8SiaOVaO1RGWarTUgvjm9x36DhsQ",
+	"OU9XgG17iBAHjgGAnXv4yMNCVtaV0DXq3pNP9K+NVUxYegRHJ9VwU5PtSgBhCIltqffFK+HGGqV9xXs1",
+	"4k4v8cAyWSY5Z9xNyuBZuVB1iWrIAEWAs++pMKqY905ysVYK/M2+plYD6iu8EwMGgE0If3ewwH88YZxB",
+	"owqYbRmHdAd9JhP8lrzdPNJv/1SORmvLMnYXBSysq2edYsFUr47bCsO3j/dtr95VE/mF6vZad3Ndg41J",
+	"NZRYQGeCVCB+/matb/3hjcESgD8qjFfC3ApzBEBi+NEaFHHfXz9Geq+BPa1c6ICF22ecXTkxY3/BkhGT",
+	"q/5fE9aHShHG2Qs9fgHYE33APQXMaM5e07+T96qPUaA+gFRYKKmhXq2f4Q9oG8gUusUqkyrH93YFDict",
+	"67/PT08fDeE14J/iCH/jP4G/6D8hxCEoGJXqveq/4NYdAePA0fOnfWr7MYJPEa4bgBomEgLSFdLVMZ8B",
+	"CiRDBsxj9q7Eva48otJsShBDkC7BwHgs33cF3ztEbmRzgQe3Dt67nU0NAAWwtkf4cjsgFdAX9z9hL+St",
+	"KKB+9QgMxC7j4eKjE8gv0dAM6WcBkAA22POZvBFPliK4JA5ciXkMK8WP8UfPbPwkl7JS4Fhi7Qtih405",
+	"dDYcOvQygja19QUIRs+pzqdwf5lXVADoHxJWoSSay5RZXZb6ACYBFaKD80OE/jJyj2PP3J+ycCtYPkNT",
+	"3rp8eFODry9A3KBVV4bwQ8vI9dpCWxSJMTGoNOY3/ZkeQ4oT0UKK8tYHttx3rxKHDkFFBtpNNiQ0f9qt",
+	"DP4gsWMxGgkiEkI+NlunRP2AK1L+jX7WM7GFM7r0rl1Cbnmvyk9uKaqwcwwl1hfxCo478A3QUBzHq8nD",
+	"E/zjSGeZntvlv0f7Ig4nEzvGImh3ERPHtt/gnzpsafiXEtGi269GpwEcjkFrdHDTTXSWbgKn13MlinCc",
+	"/4I/SiGphrGJVZl9IzLBrfijX1sBeRiWbSkfsHONTWNLFlUz67myxagl6DdVP3nLCdk4CyIO3GBTbCcz",
+	"uHs2apD8rLMDmaaHr1z0c7sHON87kCTA9K0Zw0AwMswEV0f5DI4j/AaMUZ6xwYJK3zpQG5kebxNHOA+e",
+	"OTFQVIr9i7iAM+A9F595ocfX+CtqQKJkZoUCyF/FgZBHqLR//F4VqDEPLMv0mKF9DutS2OTzUDMJ5DjM",
+	"CwCXShiyIkMuGEC7koZ6lKJiLfTMvFdjoOwryBUGC3L4lDM6Y7OMK1ELYuCK1EIQbDkCsRR2wCCgVGvC",
+	"BS/8znQVKHihx1ewCS0//CZXkQjiT5oFaidcz4Cs4zerKZSIxtKezTuBMJfGDZ3C4IojQQ8m0+Edm2bi",
+	"+BJSZDGPb6CjgX+U03zaOz87PQ3MgvSLVUrelmsOUJftPvsWgCxbPhe7z/71I0R6TIf2VhielYcXofbF",
+	"zK7W002FGQsIxgboz8NGkbwGPUn1XGWap2t7OaHiwsulV5JyGoo62P+GVC0iZeFvQnNfRT1irTY8Av5a",
+	"DUL2/0s/kjWgKX0FegSSJ1bjiQ4024WW3v08f50nOPpqciqs49OZjSssTMfswOADxxtwk3Y417A9vQMC",
+	"yBa3CNQGiI8O0GRLau2hznS+vR20+RBPhffMmi2hy9zcor1w+fqt1ylTbRYJU8LNtbkpOoOwanG0VMu1",
+	"ITb0ksbu6ozS8380errFx6/1Fh9+J1M36dbFC6vUbXoPeJTpTlku+oKmTQ1QbZ1cJFN9u4Y76nm1PIuw",
+	"SaFki+xmKGUEXEZCTQQDuSCo9KcLu9rfvnlhk6LOGjrmVoq8ETldiTmTUDtLT7rVWe6tcORi9ma4TM+J",
+	"54MWzTo9w8Bp+LC3o4d6JkM9IhR0h2Izni4ClZr/jvetYeLSgj8EOAboNChi4x1xCUS6rjCpK2tRAXX1",
+	"X1KaVRejxL6XLtRGiuWCSL4ogPPxDZB3q2iFCq+FrP5jqbCGZ/WMv9S34kt1rv3cqIv0X6D/6dpvae2o",
+	"VkCD/NZ34DfPuLWiFSfnKg9leZ9hgxT1T8TLKn8KIc97yR3sDc0lPs6kEXbpa3WUN+nf9fTsB/7D6NHw",
+	"6Bv+zXdH34mHZ0c/pI+HR6eD70ePRo9TAHhLkKCdAsG9pAe82gWznrcZLLC4OXZx+fLZNqXqr7m1nZaF",
+	"wkZ6C+fGrlZEHrb+09tToXdZ2irRO3vuIGVhlysyMZTifwmB6kw4yzDazmJBYaw5/GkPctG7KbwEfIPe",
+	"+dm332+WldaJED+VC3tzuIrLyoS9XtkD5Omej1vSy01G7Pr2/ORkLgbHQ27cErLUyTHh6p/Ag/+L0uPx",
+	"h61gtmAPEJ2xW9RGjqcAzi0FNIG2b7crpVJ3CoeyzR1z8sn/d23F6TsiCqRMpaHKhSJZoKNNHlg02fUZ",
+	"9nr1blHy3kk3SQ2f1/auCxMASoIaTYC3M2+GPDwNAJvnSzTCqyX1cQPgJVbY88HObY5NnEXSUOEK2LFN",
+	"UZWZESP5sbdX5e8h3cBiNTq9rV9jvdd8oqdlWTHsG3U8HN7/M9QP2wIupUBDQWeOurrgT5Ws+ROmTeAK",
+	"r2DpJ/BCs0WJnB9L+g434g7d9zXfTmDCm8TdnbuGAjrYrRQCAVX+8tApvffd1KYnwgggIGgS1ZfQv40x",
+	"BJOrKrowH1s29KpQBXSsMjPnDYqVeERwvQsZ10gnW2HKp/Ze7IGN9Pf62UqRPmEQYYajANW6dQSU2Dlw",
+	"ZvGlevEwuX8dN/5NrqJb2FVtqMmVXU9uU5Crr0bIsDHS5pkrcE3W8Du98UN9eWUzb3LV6SWK5MFw/LtF",
+	"tfBbefLJ5OrzBiJj68Ss3FZCsik2rwTwAwJrJqE7i3C8YkH8N7nq8F6EZFnH+98pmA3wQZeLLWa2y60/",
+	"QRJASUsQlYLfCtAizBZXYIrSHPfWVtrmqZfLG1hBBXhra5YHsiE+pFKQsdYpvC/1XEP60t9TdMVJV8Kq",
+	"G0ADLNim2RXG/7AXu0Shi0RdkOXw65e6y3KnupK/C9gNMnGLHSm2ibggS/Th7sQSJO3kk//P5xMyrRrt",
+	"Jm8Ln1MeaqgLtBPMlhBuKNBLZl5EEQg4oA7OuT1mF8wI/0reboJcCQE1qQooQK5SrSIRgQsY68qJWdfy",
+	"1eaDMI+ubCf/8Itg5n5BFYY4p8NwX6HkAKvzzEAlISW2kKffy/9Ib12L3Mo5aJD+TI83op37ozlF0x7K",
+	"AajdCkCOl3J+BQMUAv80MAWK2Qs9/nIEeiUa88IblioHilqnkZ6M6gQbsQ1HWEQeqQQ5TUrCY6nct497",
+	"lbKX03jZS2yIDJCio0OcndbK477ZXFrT5XVChaedGrIv9LisGOVgOyQHwO/Y5Qg5SAeuRfDj7D/14IGF",
+	"6Lw/60qYgvjw398q6dj/ePkCLxkUu0pfE94kZ6en8G1bQ7ItDBVuBPs7Zi1/h6q1YFXr3JFXZAuYrsen",
+	"j6O2sz8N13vkNru6azoSU/+qbwCEqzuSNNhvWv5CUA8vmpSvbhRC7J3i7JZnuThmzwDjpMQTgmIMqNgO",
+	"8Rui8FmqDhlHbZQ6RwVJ5BfdkoJz7FQ/vYIwfoAKo1OKzOb+nhwL5ZeQFpt32lRNo598wn98PjHiVvCs",
+	"2eL9ERpYNJvmFjn4IJytGeFuVauL0NWillvtqOXW8jmZtkAMe4FyF2wdBDtiVriCapaIjSLBPj9T3K4O",
+	"lRIO0MQedUA/C15HpPRCXcne1UTPw2Ev2fQPKXIgP/7PXp0d5bPNoNsnQWLCrTmSGS5wtOPKm54jQJge",
+	"FaBYD7/5lr2Uf0sCQ4MBoA8vUlnmhQwSwl6itKP+Twgv43McJWSJLSitVMxhixZED4QB5nitIq7+OyOd",
+	"INyMH+U+qb9dzdKLgdVZ7gS8lLd1TMKc1gmTI8w/AWVYM2QMAQq1xA/64dtNFBJJ1NZBmyXDikGeZaH0",
+	"z4+OwX2ce2ueoCqvxTfftJjG63IbAQp56HiWsG8fP/YLBWYXgfrEhp9idVo5/Iw7J4z/5P/6++nRd79/",
+	"evT5v/b24NPQQyfinRuFlzCQisOcIjXfm9ziSBbfS67Dtty9Qb9mi3CipHLaGzR4IjrIBkQ1xgncd2uC",
+	"NYIZMc4zbpr1B7fVsuIHluXWX0ECezLhRkN6ENZ/hVUxR/7A98FEghhVRcC4SiHdO+BWfPsYQ9eBBmv5",
+	"MuPpXeqPfaq0QFWc905uuTnJ9PiEz2bHmR5vQWtevuhr/6y9Qzp7HpvVtL0XjwMfCe9soZV/Z4diy27R",
+	"pWZR2qWiU7TS79nQA1l+w97FBXjAdsW76DeMkpNBf1ISE9iUO3EUWhe2Ltn50voAa/EYFJMkeJTVJuEu",
+	"PJz6oXByeEPucLOHgzVE4OEa5rxGV95M0Ibs45k2lQxRAIEOgOhQtwsusUaD+tFpIF8lrxn6k5UowNXd",
+	"RLxXUCxRQXvt//Tsmvk7bTjpH7NfZ0Ihh1HKhpm28G8jQjURuFkJ5sEmfAZFw/7mEW4uhCLTN9a+jLUu",
+	"b/wo17A0X/TdQxWuIw1MOn6q2vgT+fjRw9bXT+Vd7weMtbrYDWcPpTQpisGzBVN6fpBEGz4a5HJJEA9v",
+	"tfnnHGV6LJVdXyeHHw0c0P+EVWVjwxVcmm9+vGTff/vw+3MC8NNjw6ewNsRVoNOyLIlK6TFANdNZZlnf",
+	"/+epoMtJqn4FnAM5C9YBF/9NjKWqfLu3h/wGPwZNR6YVy/jM6dk2sDjFRO4LSriYwJXj8QDpOy4d3Cy7",
+	"yqsY5sCxf/7332vSa29IAzt9I9RS1Gio1UiaKSg+zgZGz20NvMdL15L8zvJBJofNUnsC4zTLLjQNo2kU",
+	"muSooy0U0HnZtHUh7tfE/MNMqFSqMUBqZnr+IdVz1Wd/mXPp2EjeiuLuyLQaC4MXJgyp1V8T1seX+ZAK",
+	"JUVKgJzYWZB+gOn30W/BJat3mKxiXtVPyj6yjgv5gXgvHt38x8etmgYqs/CTumsxv/arVRSCHrptoUG+",
+	"y20CS4k0XYJx9mU5B9zC7cVbD/OCmiAu1M8klFyW1HRY+R6+CDD5ZGMkFGqblByQ5D7M8HUD31T4doVb",
+	"FQBnbVDp/sNoIGYZmUSUZAiP9x52wRDztJgNEMz5bS4JM4Ao2P+AgWZvNFgs1WFOY7M3MdR4ewmCzFhV",
+	"hF+cCCMIlKakUcBkdsatKyq4jf+mpeGO2UX1JbkLEPv4FOQs4Rk20QbYVHq1SG3HbJYtinfc6xSW+w3s",
+	"syOpZMFoqqdIu79EJf+5aCWq04WXNPLeiIPYKPbGQAWKyZUozmXLM15M7q7LOmjgN5h/ix3wZ6X4A1kT",
+	"iljvUFSuCQkBohEgInq5OzacG2e4ssjC1JK33v9qyj8eTeWgd372bfTsn8yMuJVi3qJ5ARAT6p3pIVeM",
+	"dMqj3PIMYCD8Ei1IXUwTZjQEeAHthzDQhKrkpfHyDt8hsk+olycq9IbEz2uc++6n4+uXzYv6qgFpgTwE",
+	"tscVJ1z8Yl9KtY9jodQSIStK8Coh6xbyuYacVSijsw13FXjr44KEBC+eW2mlBm8ZLtNjVvQ3IA6Z9krb",
+	"+1TO5Nbr9qEwTo78dhHBlARQkyUGs3AI/FMe2PfKW1E0QGEH0hDcsqkg5piC37t+ivCeHwtXaZVQwZHB",
+	"VozCFAgPjjnwz/wqveTDiVSio6NAT4eR7toOq46dxU2x8m8HNsfgwYyzKc4BOeCXwlT+R7vZ7KpcpHZz",
+	"UR01IRJpdlGUjfc1hYAEV/kMOD3jZRfPqiNuH9O5hBK+liBlUH3WaXq88jad1mZcZFm1KY/iC4jvSSXg",
+	"G/UckE43bf7JJ7+zaxuE31R9yMenP5QdV8TQ4GUht8iqKDPBrJ4KtFTyJvBQbB9+VjPnthWJpiKIzpli",
+	"qLhkCbDZtrxw1rEj44nCzFz1SAW8GXCEgmdPeMDx5pJulraTA9RpF8ku+4QHZg3ALlyOA50umJvLoVj2",
+	"nxBQ0LtbVgOcJ7mJ/Sim98F26vAXbWVq94CmWxn9it/G79qDyAl6QMhzCyU3+57w9br2pGLeHYGzbtdj",
+	"b1OjhkFXxApzK6giEvBShUob+b/KkX7FgTpVs8+wkv4AJxcCH0ojhn5lvfZVsgVTauWZ50UhhE0KNkuh",
+	"0spP3gg3UqRMiY+u0uKFqS6InroF8ntk3Lpj9vj0cYkPVpEBDM54TaFQqU84/hCnUe1w+7bEcqrtgR+Y",
+	"qIAt9AXA4vk9+bclsBa/OX7NPkC/d+/h6cPvjk7Pjk4fXgOiDIHKKO0+YFdC+MjDo9Oz2keg27J33rvl",
+	"mUz9z/kAeq/OV4dMerBXa9Fv5ly5Qof9nvSGE29TKSA+TpU9Oj3rJb1UGjF0GmYeQGn4cCqObk8fHvOZ",
+	"PM6Es0INzWLmAJmm/ELin9I775nR8OHZo2/x5w9Y1frBigJ0E39rbuHVlT2rvsj5N4/oe964KtM0vaQn",
+	"+ODDjVh8ADSeys/wZCosEFMuM6A5sP+9vjxGa2/197Ygi1wRxM64mBFdJHZmqiJYcudC2Gast9EM0Xv9",
+	"ikN8wWrGx0YIy5yuH2/oiTBTe8zelW0NRYdmUBDQb86UnmOSA2odcYMfWCqu9h8GbPCKdgmlfkU/OH4H",
+	"fsSSryjL4+v80Dpix7Bu9fz4o3KAA9Qkv7sLbVcEJH/qxj91413oRrSKqtKGyVeuKkbIXy4uXz77a2eW",
+	"6iboFmrIgCTWBMKO3iaMWUv+xTMulVeagyh1KUCU3LEJ+7w09g5hyF6bBV0J8/LSSKB45jA7tJaQ7MoZ",
+	"73gazEq63MBiz/mC8UzeiCKigM6FtJXIDVFNcDbR1lFWdVOgYUdOqgNZqEvUVP5xqHM+gH7aMhW4/Fp3",
+	"QklWJYdddT/3i1v86gcoq6tChxckUYgpIPO2CRgv3v1pxv6rBy323/XDcJF1seEHNhS+ThHFJNzhxLSd",
+	"YjN6oN2OGMkNOEr4xHtTUAEO+QuCFYaqIlIFsLVQZFPDhdt5f5O1WPRl0RdGS4HWFcMl1NAS+ln8IjRh",
+	"CMOW7ryjd4oi/N3D0xIC95UcT1y2CEWB2C7f3uSE1/5jgQgb2unNIMJUItlTemy2wwWGZb0bXGBMpVPt",
+	"KHTe0/u1LVloBAJu1qUdYwF3fxbvFQ0Y1vCBxZ3b5Y7blnV/id++TL1XifMQ30amyXoGuQSQHabCHrO+",
+	"EVa4PpsKTkDukMaFBvrAFgVs5OyiQK7FW+Hsm6L0N9S68xq1fSZvYwXr2I317Dae+Y+QOcGdI+0yG26s",
+	"Y6l+L7UGGU7Wjku4Xs2YxgH2a5vx/lDk+ytmxNqyheZ+jtXSBZCiE6xy2eYs+W8snaJXOhWw4PsfIu6g",
+	"DsdGjlHDcXgFb7C9tvyapeRdtRvMaVyyBNTGhgqmVXU60masnRPqaL0shBqmpIoRvMZJ+DE8d9cN+sIK",
+	"lWrv0y2MDByAEjcmgEwPFt7OGRIR2xJFvwaTf7r19kt1Kx0ibjZu/XUjc848+DtwAU7jkvC8MkSHG1QO",
+	"0+nuVN4m6CsoYIHKroWoNW4Mhzpf1cUb3LpQ0wrQJqGbj5rfoL9trs2NBQsSORmtV0ss5Qv7BGgxuMmk",
+	"wK+F1Bux0HjrE9NpATdlXcsQeobl+24yOa6rNbFTeItQx4PVPV5qoIUrxRRc4Sv1QArFEU/50VkwFtB7",
+	"La2F56mYzrQTarg4+kUsGuFCqGd7DYbJPk4oLSV6aSspD3iZnLrTBIcoBfRRHP2D99qHK8o1v59WwBdS",
+	"3XTWIlU/SVjk6E9Q64MT114n/mMztwkLH44DPh7jJXIMTRkEakUHJVgfYM7ANKG7O9LPA4PWzkgnogXk",
+	"Kee9f3z778Z74iUEJYQKvDs618ZPaKiNEUPHJtpYwQaAY7Po7SB5+GZ3XhUeDRlcybGCLrBeQmoBBr4S",
+	"7uhS6xspGqoLhUWY+J+dm3nH5LimNFZstkOXmV/qKfTxDxZeL8uqkGzX21cV808yXRt5eO4sane8loMG",
+	"hvym0nOmVVPcYZ2m3xHIr7uAArINVlcVvI1dlMiNWKxDUaxEw4GDM6CKzbzrolwCSZ+ZkX5iSaUUDbHY",
+	"AkUlMF6qgBaD6BLORXsEvfnyi59Th8bSL2LRqZX0kkM00S9tpcoPsMp4JlKWA2PFksXaNgLkn3pitFvL",
+	"0nPBBjqHlDmB+lLv6Tm4z5RLxuLPvreg+352p8fsJW6XdXo2E5C74wpJy5+QN44Ye3i8sGopYWluQr0y",
+	"1JhEcvAwX9rXtXYUtglU6VYQDtabVaHiidharQ6t8t5FwOhiQcSKzUociDgbybp1TSUKlU/9TmR6CGB/",
+	"tyADv98tudQvYgGLJeO49K+NHsM9eYCEnOBZOKZciXkpluWSbxFKbgRGzPT4KBO3IluThqNWEFXFEC1f",
+	"Bbd5wm+F9wz8o5JSjxQFbnpEPXNxpfJCj1/gLDoGgvaDdIsEDa/h3zfTY1ocZIkoUBSCfrVLNSI2nwG2",
+	"zCYlU+7ZyadiZmtv3r8FjgmLO4THcbDwvxHZ6DjS4ZeG1dolPhJ+H0GNvC4aFqHmHYSCCiShROhJ4cFL",
+	"lzC/70ZnbJZxRfQrUsEZwyh0FLFxGTKx4oKdnbaio4sXDaX6IGT2P+NRKb7hBaUEASTJsHzRVjIaikEu",
+	"1ywdAZIGt9cJFcL+GEPDXQFACOwPdSU7bF10kvCM0tWPhEOFO4w07eMeg+ADftAg934LXLCQv3x0SjWZ",
+	"Z9+E/GVrryS81z30zhRL2lmddkxQp2BUaMMyQDzC9Cb0BO6gyaZibWQvt4ApCzgZRmdiqSvj7XOsVwHl",
+	"Gg/y/STcS9HrlG6y07Ixb5YGD7P+9gt491Sv99hWkitTcRL+uGbh8ZLQyrsxGgqNUS8APJb16nqop1Sa",
+	"mhQGNICQeodOGxITnLAGkr2xvAUqSSyt10rACwDogoDCRPEx1IpS4SJHlQufER9lLJz/DL9zga+0wXql",
+	"pN7Jq4uXz5Jq5hF+42W6zFKdPH9ajwOGLxP0SOziwZVqC2kM0cAKmu9faIT/XZnY/y4n9NeTv/Ojf54e",
+	"/XD0+//vv/bu1uzF5X0W9qdDiV8UgpHqslIV9A1Jy67yfkQXR/tcAkkqVwwUF0Ag+oOIAjnjhhqj4xbt",
+	"r3OSyjdh3M43iEbq1LwtMLUp04uAmrBAFi8Df+Qj1EGNm9WUbEA+Plx6gKzwtohDFE+oWp5ymTE5ovuh",
+	"Qmd/o/RcPWFzMZhofRPyVd7bJOCyY5h13z8WeNe0PmYX9iborhJ1BjzxZeQkFuoSz07reQP24xKSfcJG",
+	"uXfoYVDmdJVRbImfdHldl3QjJ9anLVQjRslrkrEXjKCGutbnWMoEM52I4U0o6g/dKDU12dqKqs1ym8RC",
+	"R0eoKU1Ocn5zIGBMe0M5sPL0hItsWx2Xu4lQzr+6Nmuwa978eMm+ffjo+3N29fPF0VnCrPzIUjmWDix/",
+	"adwieAIBUrbMwxECD4QuCx6WCQ8f4QA82ABmeVGdYEeYMbUxYNQ7F6KlGXRInwlFhiWbCzhr2CNUTIDx",
+	"2ayFKK2ND63IVhHlbwbxwgDViA/9HNBQhLIAI4YalPoQi0IQKg/63dflehF6cFmAviCa5R/hTS91eufZ",
+	"UBz5Ik3jRtnhSMW9Dw64KDEZo2gA7fuwDlbUUoHVIVA/+Yd8Xo+YUKLySot0l1ajhoJagkgmSS3qMKMb",
+	"SwYA5LeogKyBAAMiI1cLNuSWoFu8iGtTCV9ZNlnMJkIVgSpiPCF3gRaqJf9Jq8qBO8PIUQs0nKoL087Y",
+	"a0hlidSWALrQRg0J0mP2zmg1JkhbryqAdlCk5/7mSgImrcCiv3/k3DjMp3DFJjo30YjAH0oKTrtAYe7W",
+	"veD2BqzlgSiDH6Ggs612WdOZQs4ElueXCHviowPs7mP2qxoiWF9gnMsWNXzninjGUFSNvhV/KpqDKJor",
+	"OVa1JfFrATiJZLnsa9ugkdIcE3jNrb0RCwyfr1x8NgF4iqnfnrpxg6pKjAogmWoTbijh4WQjNVSp0tS6",
+	"LByFIbrtPpsI5m07IqseFS+1pX1AX9xYY/IunOeCX32sCTm5uj/HLCDeBYe/+DzCYCPsdUE7COnNaJkV",
+	"FqjgSn4FxSlvoGIX4rrLu3KA4yTVQH9sE2A7Oz2laI49Z1N/qIBXv8IlIlLgeJzXWlETFqJ4FW85YBVK",
+	"4y2/hPFMGAfFpJBgHHgdWW1ndWtCLf4kAx5VOL/AzcYuaLIA0WIDwUo82fWTcM9hGTotKPYDdHoJD703",
+	"ZlQVjXK1CbdW000QDlBMvUXT+vMUsuWAjm4fBKlgqS4DbtclgLus9DMB/RnGYyM9GC+5uSk3Yseol0zh",
+	"5U7Pvv/hlH+THvHhD98efffd48HRYDgUR4NHpw9Pf/iBf3/6zXc9OMY83bLDG6bo53rXsYpuZci/EZze",
+	"sJ/cQsMMhPI5Bi5htbaRoLqyqX++sUqOqgzLmqUFG4JmKNILx6zPb7nM+CAT/YChjxc2RZmpkAWKxOIQ",
+	"Ga9qk+lw2+oD3VWYP7jYeuSd/SnylO199N8gFKMFAobhRHtBwUYBYISGQ45tqVkGgx6zV9jSUJlPPSFK",
+	"ijwKaLG6RzsjYcFU4YYPMEOrhdGhG7Ta/HaM6DC9pPo7aKf2xvXvYHsHRoP2Rfm1F7uHSoS7kcnLifbH",
+	"FvcbvMN9RLKuS2Zk53cY2GS/wg0HSSdUK8CU6/9hCfRTRXTLRZqSE9JR1JyefpGm/7LRy4sUKxhpl0sL",
+	"sO7RTfkukcsgOiewNURzEpehdyS6/iv+v33Fb+XYj308NCL1M+GZPUbEhX7Icy6xp5EhRJlHYGtazyNW",
+	"FZ+OFAAN8R9hBTqDSi/IuJSYh+08gN9Sdqk0EIA/87cQ1liDoRoCQLhFWcYuXj/HiFJRIZtbYdB0RU8L",
+	"P++XW6pcFNwR/kVkBNz3ErLOr8PEujv7/vE42M6MzuCb7tL/8sDS+yeUyEeIMl6Nr3XRFVO5U4BOxNEu",
+	"zcrl3lILhCvgaBhalRtq/7Os2gZJ/DTX3nzZlAgja+kNjXRJzcudHer6QJ3mMb0Q1C/RAxzq4m9Ne3GJ",
+	"mWyIAJVsjEDIbeUYyFykgjoL4EI11FoLB7dfjN1nnLSSdFD5TrJrIXB8zN7hOa+FWorbyAtbqCgSSufj",
+	"SQxMQMzezjrSAPTwvU7+/kLw2kBQikAUNdxzcocoIW1JuJP3vonHwh3sGq5s47/MLVwYVBo4kA6xhXiJ",
+	"Nu9cY6rwvMjphAZvupDxEsbWqFZ95b/O1TUhAP3ZVR6wvqT6kHLvIP1wWsyQiGT9xDSMiNzYbd3WsM73",
+	"00neLdvmEhiYKg3EoEFaZrCqx0PpVBw5MZ1lCEPdktMpnl96pVNxXTzrqwdBqb5O53RN0BTjKou3HbJJ",
+	"fR+3oWcC7iWEIaIWnmbmpeqKdEy9hHylnbAv7bLUa9iXQoNVSS4A2duNSwoh3k7Ws5sjcBeES7ttTdS/",
+	"viioSYHzFGwyTgeNMnbF5hRkuMhpWLKVNgR9D7Vrhze+q3O7l7BtOfw9si8dQJm2wQajyzAkgvpWG0fZ",
+	"HgjpzKVdYT8E1oUKSACWOwcghZnRU2lj5GzhfrVtTEgA3X/COPgPFiDcIbFpdI6sT7FeIz/7mkVY7BB+",
+	"Iika5unHI/jv77vhFn6Bd/2d3PHtlVo82LNM4woGYFIppsdcNsJhmVwRVlpg/2xyUF5hQde2umxHnOP2",
+	"e3I/hjxgPAbe3g4t+Ys0bcfF2gLBF762Cy8nWoDVchZuvDbdYAd+FdSboTZpuzWuhwDXmX4OONAlRHfc",
+	"wpsRt0I5bRb1tmKoBCtZFIDyrdEg/GINwU4NwNYbtJFhM0quiQVXqYCMHOL1zvkigBehF70Q7pwB0g7E",
+	"aR30F1cxabQSx+yKzP33CsFoKlVdbKwRBRar2KVhtDD2ySo7WYGEoID1huYb48Ymk/NLNDXvycRsNC3p",
+	"D4fCW4f9gd5PKDIih0JWnL7dbMuAsM6xtLs5NAkA07zG7A5SB19LSwMA2uEH4OvAXxqryL9UQaLp3Ycw",
+	"dVeobHLqa0WufchJVbZyP9lJpeWDbI3sPPsoLWiy6tV+I8TMm4UqCsb2FJ/5x7yFrpyeMe9K+jXTqgCq",
+	"USlLpaXbm0m357YZLtU6+wzqArzQwCePK6j9FLXwNw7PjODpgo2902sdx3+tbuhbBU/5Y27oCyiLggUQ",
+	"KWBx+H/63cX4gNfxNbN3zKXaKxzobZA0tl/Vvo06mrmbiCkjMzEVPM1kA6uvX6qnhkv1xW4kzq7T+lGv",
+	"vmw4mQB+NhB+Q6G6ExcYUQ7nE6H287RDla+0AR4Rnx/ycQhTTqGfCuwCoT7UgR6qu/sEQROh2zHEqqRl",
+	"+laYNA8INwB3EUUvPcx57uYWh8ldOW7uxSrsVv5+8Tenv8FrKgNYEWnDCnb1knkdmnyAy3K/W0Oo9Xc9",
+	"dvxV0NmCt0larYgMFZrP1t4j4AiqqMw9U39cqwAvkb0vjMaNXc/vU+lvenh6ClfJjZi55vBwE1/OAfmU",
+	"vsDILbx19yBF1TYylImkuXdpa1EYaUMy0NRnbFeidMg8k88CpB0Cqvq/jIyg2pmK3REINIoWUiMSf/cY",
+	"MdQmFVg2GELFoYjM6Xw4ibmUP8KEv1i1UOMw6UwwahFGwoWSEOtHRDsICBGJCVT7ovUA4dUdA5JNAjQV",
+	"zshhszJ5KbjNDXKrVLxS2lQ1ZnZhnQD0PWRihjjxmtT1SxqwO21DI/xo9HSLj1/rLT78TqZu0q0khnXq",
+	"FuIAJRD2zNuSgOK9n0aaGX0r7dpeuJAMPWYXinHnvCFOVjpmO8FeD/oHUqEETd4QBPda/HU57h/oIive",
+	"uts8JO4R+J5TjHIGfU8SBMJzdfXzLndbkzMF5aoWoH5w/NDRNNbC+zkV4Giobta5Y31rJ/2kmrzEq4r7",
+	"2yigG0NmxUs6Xl3wAgHaT8wxOBop4ghLvdflldx3grR4jS1croeHHz0mq4RUdqhAfIOIbps1xQrrNgrv",
+	"5BMSKXxu1HzPvC7z+m2ptiOBf3qRrOcAi1cg3MXorVquaZdC+Qpe7Y60WadZw3DjVLZAzOyhbr1CCLan",
+	"YT1nfT+VJe7IyoEVsxrYAFrk/WLsflnhUX3HAM4DrwlwigPUrDhAlhWNiND21EQj+aWJ2RfFN1mRqx1Z",
+	"JmviRE1I6/06QscfiAXko+uhHJ0hTwdXdVgZ6dhUAE9PtiAiFEhsk9/G2VDPFphorj9QKm8mxtrBYKrd",
+	"V3dcB3SsSk0EwXCgzXF8GIDBKfbZYB4H42AQeoVwLHd8wK0Ap9gI67TZN0pnBELWrovSOZNbIlhD6Bdq",
+	"BoJbwTthdO6lxZ4gnLW9sYF6EX4D5QzBvsE/x2lj38CU/sz63mHWNzeKpXquOsv8WjvZhGNJxFOVxjMI",
+	"CuFX0ifAaGuClvPTEynMUatYs1kZ6EGbq0PNUARtDrATOO16Y2RolDTyljtssyoqcR7YYKTttz/I9b5h",
+	"h0AnIfYT1Z4jAJFKKTwPaPBSFfkmTC5I18K9eSNu9Q02a8Sbzv7Vg/a4AJXymHoSfz9f9rp4ar31L1SY",
+	"Bco8PRpBHe4S670RtxpXDHj1hEqjpRjIoLb/Hm7ppH7lBbWhbiucDay7A0yXED7A6leiHzps2e1JrqBY",
+	"bF06h4DgrJ4iIOgmiwRTcxzCyPms0tcPRYc88++FqqFgleCpnjmbsFlugFjfMCMQAGQdcfVbnHul3OSL",
+	"1Bsr0+w0WrZafINn3OSqAAks963gT7gBj04b+EelGWS/e4WkCwArT2CT1zsVgRaiwu9rBPFCwAuE4BvV",
+	"gyUVRkCopH375oX1ai2VdpYHo3UgCKaI2lfAUC1snXNk4g7KDharWBbIhsMhnDYUKfqXKte8U6UXh8k8",
+	"JLZx8RqdmZpe20EsrEoRUq5+XDAPKISgYdb7O+jZ4o7bWgZsVFI3DXWeQWWNF1OSDi8o3iRCrOaKLY0B",
+	"llhnnhmLexWeOMeftFSkVIj9wXjUUBeFDOS9iEC4Wtbj02AeyOSqmpK+1Vke0tVQwOWlQWai1BzABBIw",
+	"FVFiEtI5dJFHgxgwoaektP5UIq1MpkLHV6QIgw/rlHkAt91ToGZj4+2/RhECFqRxeQt7QZKK4lpcKmGO",
+	"2SsNmJpySFeMddyAr+vtonFxKIr5Q3I+n0HcCdiqvYUVqaDFuR04JvbwoJY1zbGRYggJUUs1BP2yB9FD",
+	"BCBVVc842mBR7cethR8f+N3JBN/BHApu/JERVrg1kC4VcLUAk1bDULsItjJirFDP5E1Mm1jhdoZMq3KF",
+	"SnXTO+/949t/N//v//xfEKUAENcbamO8oTbRxgo2AAK/RXvQkzA9mOs94S6JYW6kW/TO//57nXPaEaYP",
+	"RF8oDaKVOIIEGSzKWsCSWT7I5LAuBFk+lqo9VslyB7ac+j8G472kIvX3it+taTOn9Gsa+quHNsEX6bzh",
+	"mbZqGRrdCrGRaHwFqYaetUuHa9kWbYlg0YIesNT7WpoYuRV2Td8rLttX0fm6CnsyK4S3DcX7urZXOEGY",
+	"507lWISwZfU0PYAAJi0A/BlJxeLo9gdf10OflLvAPmm7P2vxr4suWMgVRVthcTf4wpvW3orq49/TfhTs",
+	"5BBb00HlC8zqHrpPceB7hDbZ8hRXFSiGg7YA+SK+iwixhRE8rRNaNBXy4ZBf/4WJb9L9jUkrtsuVSd89",
+	"Rsi8yM7f792Jk/haL89Skve9PUPrOCwtcM/ZErkFC47CQg9zY7xpOpMzAbmkW2HiJGFYO3bgBT748bmT",
+	"a7TtTtWPy53dp4fYpU5KSf207uNGxZHv80rd8mw3a9aTgeFqODnCx2zu6XJ8HKjELRvkMnNFJx7DRz0p",
+	"CrsIyFxpJRLqJ4UlCW9Bwa9QWC0tm3Jz0wQl9jd4+jUf71ViH4MRw3m3JQdsCzXbkfBVlqFLujrUIDAW",
+	"RqVgUwFemCNBPIQorMjE0PFBVuxmRSQrrV873vs4a7smzlrveTbLLc9FJHgEmKHQayahgUiJFIJqGFuh",
+	"TGkIx4YgIJ6pHMP6AcFAUkiXPkwJe+Q1QXJW6/w8kJ6Fp6lI2UCMNJ6J8mb0U/YqJGSUuKJ00pAbI0NP",
+	"DJZGBvvGX7Hxfvs3gqeXtFr3oKl5mkr/J569Nn5iTnrRH/HMisRvd/ErLJ1topbJ4M0qp+3s9PH333z3",
+	"7aYTVz27f8cRSpQ/4uW/41uCNsPvS0MN8GEwQPgCE9uc0Ygo6yHpLdUeF4f/1ZR/PJrKQe/8of/JHwG7",
+	"2tW3fG5Tw0duI0Xl89HRS+6GEywrwTyJwDJv78lVysLhEsH/MmFMjC4ULeCnMHCnCbQRzPmOzXtph9yk",
+	"FR/rgUVeSP++xe6SamkdkIne9rCEqMo4lPTBBQ9hbTsRabDobYUY2N8HQBPKF+GDZVcUx0kmrB82t+93",
+	"8hT7B+iswa/4IE7/9JNw++1rpwlPmFn8eNfoYJ5d83EDCUNxEOacIvmdEr5cH1aKom4IWMdEGz0KleBw",
+	"3zHpmJWKcnBBJryiqiwDEiU+KQuREPgxdJgAVzTM+gP5LqW81bUKJyQ8fMXyzi2MHBIC8pTCBxq4EV7n",
+	"7q41zI7ZuwG34gMd1d75o6T6VWw58rMGfpDeXAy8yJEBd/4pGMb4eyOszg1Q/X36/Pnz759bp/lgqe7B",
+	"QTvEkSzo0O/4bPpzc1g1v+aaLp60zvOjjmiiDZ37CxmPSMatI5wAErRge8fxoF6X8/4C4z00ud/oyHTp",
+	"XDUFyQ4TAPqNZzLlDjuOub+XM3FOpQUznFOlUo3KisEXyhUp03JmBY1MYxzvdX6gje0gRETzuo8YEQ3d",
+	"bZCoUBbFfvHQaNFWpDZHiMKzT2ZGjDI5nmzoFxtOxPAGGAChrA3ijZUarYTI5cOMwewn+6AwMqEUGT5H",
+	"MQiqvaQiYb8UFuuh4HZ/gm48BqiN1lN0xLW+KSU8ANerKOzg6/BuBzA0dyUZKrF2e+e9f/AKzv3Q+Bvo",
+	"CO/jqtLe8yZPigfAJ35PesG499/1vzrv3Z4dnx2f9trf+lc427uPygbpjJy2dyFkOdK5Sg/CwyuGN8Hx",
+	"rhQggsymhs+hMRKKhKdCEHwRlnmG4NQWPnhLr7s4qSQw68sTnVnAJKn5R2lXcfIWAk4bXhQ3okb7WT3L",
+	"g9xV6uOpNYQrNtG5Kfq/c0sggWWMywhnpD/noRoXGt3gIedBGyAoCwGLzgnh2m8iIGJ7rxTN+NA1oIgV",
+	"bcVVbaIQCJL6BcJp/NH1wtkdFSQH7rOaW/CC2t02waV27gy8yVWpTuBOrF+ICd73df0DOJxztYV6acYa",
+	"adQwt2RkrlExsqhorcTiLb8tNSNWxCeISTJY4H+9nhhJkQHoF/xj9fgGE/dPw7N5aLKSOrM9wx5Ubbmg",
+	"8GmXa3hxh77jqhppE9BX4Z/WmAueUA6LLyxEL0N0KgEsXv//iwA7qLH9TDZVDdWdxz8WCFj93TuvNyrD",
+	"zw1gX/uVGq0K2Mkn+tfnFmGSIkJZcUiwYqbMRQZhxDyfXRsr+a1w4/ZLec+4m5SGQ+kcrkl5SyWn+bSa",
+	"bpPKiTHcEP8KkZhfy8BLQshG3rgELXAn4nSSytGoGaEJw25pilYy2dfeiMYYTbJ0SyZlIUah7fgUsTOh",
+	"Lco6RG9HnJYYlcJo9IWLXRKljgOwIYqNurl+4t84lJpAbh56gEfaiCYiOVqf3hcl/34/ugXg9PInjGUD",
+	"4eZCKL94hXq9mxNAmAHrKEH40GWL8nwm61SsdIVS9c4rtJFbJ7OM8bERovwqzfGBDd9cW+//Bmf55R+O",
+	"nXEzvsrAJ1eAk1HkHkLoU7dIjezi/JB8NGrsVwIb24FlPW4oXtEjvsQMCM6tU/vtFRRg1WtRgLw+rMq+",
+	"sWp60skn/McWfNIulpcxAvSj02uqxHHZOrX4cYh7KyrntEHtK8kb6I3hYCSMM5NnwPY5FsovKF7Rs6XQ",
+	"ItSUQPkPhBhvxAzQpX7zbwQ+nX9aLaTI04aW6Ne5u49tOnxgAYe4h7ACDtyxUhdua1lbowtKNuUmhQ1G",
+	"0DJBSl07YSuLC2VQBYNyXL1fVwicvzwFH2bXPe3ETOhZJmDtAO01kiMJ6+tNssPWDBf7fvIp/HPtPfDc",
+	"EX7dKPeGIoxHPFdhlnVOM0g/UDkuAOI1XQ17U67HLUVXPrZVxfq3j9uUqMeuEQRfPORNUpn7tlu+hsFs",
+	"ONFyGDjypWMjmWWWyXjX0Ve1K4c//Z3GU/ba3qjV0OZ0xu77L32XD28bhDe+B+ugc9kCyJ+Sz3YvPVK/",
+	"OrD6VKrxEcAvtus1nhkxkh+LUAS2HEMZC8u0GgvDhDI6C+CsFvPUOAAAGlqR3RKOFIEmKg3G7gZ6EanG",
+	"1zjNf4X+5Po73UWncjEibcZ+uKqg8QBXFbbbWwZqUWw6g2Kj1O/+BQQXKtkB+FYCdUlJpWEZngdYUVph",
+	"cooe1lTBsLKIO8jF3RB+hAnivO+6CKBhGmmHwK7UwMkjYrc/hmtEcZ18Qq20ydYlUVW64PeAvIHSc4Zt",
+	"N4iLVRpT8IVMpMjaG+qAuRFNMM4thHLVhEPYJMSQDrH8gBVdFMP0bh5Nf/j4cPaPEMevX864AGuv5hlA",
+	"Vfmv/q+/nx79wI/++fun7z//196OFjK+cHo4AOidxaUqHf/IRd5c0/3riJpxS49mofOA2YB9FKw/kf5i",
+	"WvSTkqMDc+eAT1VNvZ5DurxSHQ7DpwkjPDuv394roBRFXTfxojZyoiCsnnuh0hmwFKZIMHz8XkVvwv+A",
+	"V1uRp1hSp1o31WCdPT6NtBLGn6YQTm/fx9CyxgqHBlpngquWkfwv7DaHfek4sKCRZDgJ6KrahMRfbmpX",
+	"ebMluNIRAeRca/P62D40FdZ6409a5sRHd876n973nBzeCPe+d87+3//5v5/7CfTBedvUTKXiGeOZ1aw/",
+	"RFaPfsL6zi362PY2lyrV8z77S3+oM+v/ZvTc9v+KChiTEUza98qPA33H7+mW7Hs72P+W6qCL4Y/ZhZ/A",
+	"nPoEFYDYCcsGUnGzCG8A2MdVJc4uigk/QIsU8qULJ/Dgknics37aZ1LNcpewvuhDmZlQacL68z7jDF/o",
+	"gWVW/lMkEIfFAu2+7jOdO/ye6WP7Jibc+h/7sJHio3TQ0nX8Xl1UGVaESi1qFz/aTBirVYHoE/ChC0jP",
+	"giNUUchYppmAPZnwbBSqUmOa5deZUG9AEpaOyBnaIEuZ+bl0w8lBtL4fOOBNhpemXnQULv8aI22o0O+d",
+	"GFxp/+tdhX0svYIS2yAqBaxGlA0soAq3NFckqnG35U053lfvrtC7LDr3UspNOggIYfm4e8VSCsv3lYIp",
+	"maok7wOn9G4ioIaemlEqSKMSbaCkzv4C5y0axuxgRQ9/Wu4CPmmLvblbIMLD7NDhffIwr3sIFIah7xE7",
+	"afujvE6bnjhh1/TDXWIvXHClOcWBSs4kwEHCCGCF+oqcMB7gaaQDDRywxMVMW+ndiAeW+TcIho8cTt6r",
+	"QFbsVQv4ulRsn4kiLzecaG0Dr0ZlTRYo27IgePIn4Ukh/AXGTsyEuhb2HgS+0iYDK4XBkpnfLphEcPZH",
+	"gruTf2sPUB3exL/V4c5IdbZOTHFpHB/TBI+G3Lijb87SU/HdABZjyt0QWsXOH509THr6JgQ0nNY3H/wD",
+	"vn/sf3A8652fPTx9vNMLxk/iu5rMHsTavbA3jJfCNi/vQjoY+7cLmDzbyrqlgiw8kRif397MhTG/fgs3",
+	"z7r14GGdUIUBj/csB3MXzrtXOU5Xg1K1qBfREEJh6kYd7YdpYew+dxbQR8TcsrEOCf0nCBJdCY6ty/D7",
+	"V/qaTFosvdpuaRss2QtaPADuqe0lNarNcujBdHyclLzSAzH0Jha2c0fN2sOu6GGPx29SzDs1aaEwrkR6",
+	"49axs9PTIKbb7ltDQt1br7kZCuZtlsBOxJxm/ZOJ1jf2pF/4fX4+DyyRElg5VsE5RPxGrzsDsStMnZge",
+	"8S8VYMeSdDBhucqEtYHebixvBZDDBuiJi9fPGU9T4z8zAj5MW6FFjH05anvvLUa74u4gmCTe6LkRJ//W",
+	"S2ItvJSTJoMF4k7BqvNbOJyKE/oDblbvvDeWbpIPUAgg23FUUL63v/fz7D4KBPywd23z76LrKtcIztBu",
+	"MvB5lnmJH+UKo3dQ3IafqHQqqFnuSFyTggdoJP1xmhkNNS0x4pnzoqNSCTfX5iYBcD/CuZDjibPHbAUC",
+	"058mmgFctiMuM7DqCzsmQbpt1YSl563CK3hCr6M6Vng4+gzw9DuvZ61MwHqxa7KAy+uqd6h+7qp0GDHU",
+	"JgXGOC8i+xvA1ON/CLIZ/xNo9ZE24Gc29TTQiF+9BUxv0nmIN+zRQQK84WH3Gt69KsB/v8bori0l+IBE",
+	"M8HPrURn4BRRWTQbTrQV8RLVwy/nwQ/JXUR2W+/L3cZ1D7I7XfSGwLTupTkERr7HoO62J7hZf55QHLHh",
+	"9nwjeFo2Wocjfs5m2jibsFtuJB9kwiZsInjmJoiGloBWrVGI0sRJXwRFXHy/MPzIharQQEJZzTq18Rze",
+	"YI+651WDIVRkefVFAZyKDntS3QNCrNSGIDShUKjsyG5qwfY+TUN5zdnD7++2VL62jp02yvDKqqHhBVqI",
+	"D/zWT/Tcb7zJW1NsrRHrtQQPP8rMCYNYAfWtpBC6dylmUnl/JWDkT3gDjkDFJtyXraE+y9fV2kA+bpIk",
+	"K7iBSo72wpSstvKW9W1elAeLKpZYbFQoRqoNWshHDw8BxAHyKXii4Reh6fv36Jy+Nvv5mo87tZ29ODGO",
+	"utQrIMxjJav6eJfjYtejCT2rOUmpQOaSEKgCDAJuAeruSQE6gZU89sZu4ja5CqN3qtRs5/g8AMcxVxQp",
+	"PJKKDYyee4cCyxrCEqUroD0RItXCqIsGXq5CXDCw5Q61vpHimL0zWo3Bs0W7G34s6inGkhBTLX4A6+xU",
+	"+Ssnp43V9rSEXcVE8On3UyD/MnrRXWHEFyIOFXy8K+GOLmG5G6xtfJOE/ezc7FeVLboCymvi8JVjwJOH",
+	"4wraohCHWUmMvB2Hb1AQJwQSsM7PBi7nqmwWsT2/ZgjikwlubOW3TZ71JQ5XFb1NfjLtms5d+2179nEm",
+	"jajNunuoc79NOMuNaiC2E59k2iLBR+lFbkRg4C/uC2izCZEu64zgU6hpBcGRilkx1Cq1EE8td9LqqQBX",
+	"UmRWFCUdj08fNwdH7I54MXGy/u5CI89UCqgqXoUXk95ub5ApsBnVSo7VkVcNUy6zohsg04APiRyDRgDW",
+	"Q0JVyvWIOEJ0BaJ8pSnVRDUr0h2zvr98PmhFhdZ+nD48dCqtRcDbFXqyBm+K3qXDS/m5so5nGXy1GK+r",
+	"2/lnPadsRDmoXwFIRYxz0wL2LOY+46xP/EJvSJY8dwFsEQs//GRADrxP4X/W+iYaZLwW1r3kMuvWPsIX",
+	"KUt+us4GXHlVw3EFqKPZnzyyKffZC4unbMN2PANMZ/osAjXYYOIes3eVTYKepFQY6L+eBa7XTCJtNh1B",
+	"O9Fzy9CppWdquvsj2SU5Vr+qf639vLA3sDC/zoR6/rRctJE25DSU4++wuX5NpdqAQeldZMjugNsBYH/E",
+	"PcfVAm4tadmN0vOGwLMcq+c7bkslCV5YWVSuFpYCrz3ymC/1dMbVwsuUzqFHKzdZ77x3omU6PIFX6SEW",
+	"dbv9hqm/FG6i04Pr0AZD02vUUFPJ0e3x15C/WrY3MHF/T/zaAWh307HFqk0NpixUbSh+K8fcaXNcLSEd",
+	"C9fHwGLRS+IF0ful5PaQlTPyLtFUqtwRbB7SJCII+3lRjn4jFgVUriVQplUZ+pvXIq/x4/sIU8u2Xhzo",
+	"P7yJ1wFUaMOu+3OOnV5hXZwu9n4Jz2anvT8hMLpGEWh0fl/pWkOBEiIVKe6hn4mXjaGXFFQP+BKvn7/C",
+	"gq2RVGNhZkbGONio35x2tlNHmAa5CIh8X4AjHIWJ/6rc4EJYtxdOOzmaaOuO1molP1hQGkxSI3lFothY",
+	"Cyry7Bctzq90KvrIzsJDex9Yo2YKSNxxmtOrq59/1tb9Au/SSSQGB7jzNFr5Xp1VH0AFdtH4T4bJ1dXP",
+	"zO8wuxEL4K31T+SAvLd177nNZzNt1lidF8xxgxylUrHxP+XsAWii6XkF2rtgnHclTm3htksTkkk2KehL",
+	"IM5HlJSjus8IHcNjb1NT5RQfY8VjiEhmANdBQZpMjxM2Fc7IIX56rI3OHcK4ICMKZhhEijzIaEWjDUy2",
+	"lqSPKfekmCAwz/h/TGSaCoVTffPs4unLZ8fuY+kZGVFSGRLPsB+t6rAy/wt5K2A+2EeSz/y+cfaP3LvG",
+	"xJ2El3pjNBN36gKftQmj4RVgQuDdT+sHDKH2RqQJuJSCp2ENMW/i5kI54nXFvuJAXdyqwZ5aJOrZm43k",
+	"28Ae/By/Cp+mv3Nj+GLrvKEXz/oB9pLKXe+8h23VEeCIlZMLHd3FKlcukEsc9OiptFD7GaUcucDg5YgS",
+	"qoEjudPI3EWAfCDnb4hn5wZAQkYVBKMk8AvT+8E0gwooVUf4zSbl4QSf7la5NhXTQeisGhtgamTvJjqc",
+	"Fz8SswIDnNKAnw2DNeE4+nl89fVs/jU6L2aDZVxfyUYe3sb+dHjUvdax+RX7SovYHMnshkXfXMJWPUp+",
+	"IfE4Ma0K9nD4U6Wm3TbgLB50LQ97LO6ifK3ljtxt8dr+u9IFciGf3gtqIZ/eY83adge2qibXAxUCyHrC",
+	"7FDP/H8RFMv/S3ycSbNYqlVQBFqP7TXSeWlsuBQDYl53G9I5DGAoULh4/XwVAXDrGoRrNL2jCeYnlaal",
+	"WgNUkzkekNI6OWD3h7zXLdpeQ+QD4EJ5ZZsL85nAmNgSf3a7SEgA2tuQd34Tcs4BI7op9wzYSzC9XdLK",
+	"u+I93nVSOSDbqfrJ2zKznNt1Zbl/4xlXw9KJh0+zTKRjYZLwywbEu3PSgdg8lTCezeEyzadTkXrHGrYM",
+	"Kvr1PPDPeK/+vQJSOK1YrpzMmNLzY/YU6jcNBDfeXl8+YX2n+wDuUvjFKSenmFhXp4IrVzr9KWAwuPCd",
+	"qVZu4q/2EY9iV/0k3FsbLfiNpA0MpOiMqLzdYHEOV1ESzLuEInFJ1cRLAKkvqcG4Gz9VaPa1fgF5hksD",
+	"R6xCKjQR02Pm79rQvFl0bZa4jmHolC8awgODRVNF5/enuxRPwpr9aPS01/bD17rXhOrn0KjaFxww9IQe",
+	"4Emwg401sKftn7QjimKX9jvsxhsBEYVOq7Pn3DKeZXroL6+kPDMV1YVqqY3uOhnk6XgdfZB3pim4soFm",
+	"4m/0pA7XGIfo1Bajt6goVMxXo8KDzLzTpPg2rPiqjVxb8hYhhWK/4ZK2DnQwloXiLdJ0C+NbfF0YEIMw",
+	"5xZr2uCX/qznbJoPJwB3Gbk8/K1QUR3e/s2z1K8utT/zTKiUG9rtv7y9vvzrMYMiazvhGOgGSFhKDsHH",
+	"oCSsj7M/BuRO7+VWG6ADTyLdNH38uR/c46LRBhhJ+IL4ystHTvWtVON+gUgbdaEPseU7ogvwKZRKnD88",
+	"hUC44DY3Xu8OZ/mHic4BQQccv8ql5JfTT/Cb0+T70+Ts9BRM5QGhD0B/ks5dewgBfP3W/nqsQBUsrYP6",
+	"1wUxwDayvaIvZJrtiZs8M3IoQloKwtNDANngaCtBTE1V9FxcwT9PM/G0BoWz1rT7UZuyjJJSsKDHwPZq",
+	"MKhKcVlpWPnuIWRRkGrw++++xZzLWubB2AhArRgf4ZvTygjfnG4aoEtrwq91p/dclTqIWCLKHcISDIhS",
+	"J1UmiYnXfVMdoTfewuLAm6tRoC+vfgPrXSvB/v3q11dMg1JgHLzjBIhVwwQSqo9GdAmjAfYHUFiUE+aW",
+	"bH9KBgW3gLOhNqYKa4ulRdCqg81tkprdjtlzehAt0oTfCvCOADgcQbm0wyLfJwV6MRvmjnHHpjJVcjxx",
+	"eJEwylwBC1Qk1v/so7cdG7ymmCRT0i/e3TW0t5XWLvzJi2C2W1fXbo7Jdifk45FKV0/Jylx7Tnx0J/6N",
+	"1n4umvAcyexryXZeozhGgweIu0wvs/MRPPlk9PzzSXka1lT3GelEYDL1h6QAkVFizJ28FQyNAJhuKC7I",
+	"xKhojUSrSQT0JbRluW2q2LvESbWKIdBKPbAMgYeO4zwMRs/XkjAUOXSp3LePe22U/472khHcFjMvuAYo",
+	"GE90BIjVYL3yAUU15xiWweK59nYRrOBlucV3nM1Ar1jPmw4kydNB2jBvBAK8c5DQyLHZ0f5C66mZr5Ei",
+	"ZMHIKjlbh1DXLKYzR0ZWyI0hyLK3wY4bI2evDUEHdLs3NEynEQvqofHv20pfrck6kv7zhogtVY7KFon3",
+	"yb004TYwyFoVGnvGrfPaZi6y7JhdKNyUcpvQAbeFabriXS1vyY4nP3hEvfPT49OHSS9MwF//b9/0kt64",
+	"+MDZ8Tfel5pqs/gwloPya6ffJD1n+Ggkh/4P8Luz7fRBddPvWBd0LG9XwhVBm5YyFzv2ZBysLfgpwmGF",
+	"X2+1ceTVazcRZi7tflQFby3Cz268/qDP/wkV11mkHgGUBp2rtBGSAMuhotgA/hMVZAD88Qj++6+BCuCX",
+	"tvMqJKz22aUKqUEo77UMyS/ZV1qGlNs6jvNOZUhoZ6JLTIUSgdul6EmDtLt3H4feKG643Q+6jIc9EndR",
+	"gbTtZtxNCdL+23L4Cgk/p3soQfLD3mMJ0nby0aAiT0Z86DRe482qcqihTn4IZeQgLtTGz8aaOa2xYQQO",
+	"tYVWktC4UqND4RniqoT6ecIbnnKZxXpFLOqAH2mCX4NGfQMZCyDdQ/gBRsuLJf2wQPOJZpm2EOSatt0+",
+	"/yvrxOwon62ihtb20zvDaxo4rpGq9IbNtSmayCCZgv0NZanTE4CY5SaTAqOMAtAUrilIUYKyaFEpo8Co",
+	"oL9Zm0qlYGNfSHWzD7bUNryoHdVG+VfonogUi6Fwy6ihxAUYJUD4ol0AstEthKmRnLQmTNsUK9ZKExMy",
+	"4MHH0DNgZlALuG6aTfidyZHvoOq4e47jsKXx6sZNd3/jYb/lWS6WihjZa2x7BiIH7KlYobduOr7FRh0O",
+	"Gq6wUW7EAuZUmiZosFB2AhRVvfRIqlvpxBFP+dFZcN/+P+6urqdtHgr/lYib96al75i2i6JdoO0CLhiT",
+	"QGPShEQgbmuROFHsENDEf598PpyUuF2aJl3ZZaM6/nbOOX7O82DUuvLfziKRZKkR6v55jGmHXiDM0R+z",
+	"k7YKZjK2R2aC4It81Tsr4rh9oPKiVP8sIPT1qVehPx3VIuySrY2elljQMz67eDk6rjolngzTEwWpOl5H",
+	"QLTGTdx6I+0tXrRxmnWZMyZYXMeakYtYhHzxusw2VMsWTQptEJvi9TW/U0UDfkG4iiHB8Uvd/08Hd4WM",
+	"ow2huqW4Ax2RDWSYTpDzhl0DOQf16wfx3CGUd83Vv/n8PerJoEbDN+sT6iAtjJaRqJJ1EXw1I3WYzioa",
+	"vBZa6jFFIpbgJ8bpHN0CJ8tUIkIPJAqICFmolRE0Grq3hcsrXaO3l2e6xnRxE8QijLSD01W00hWJM+n4",
+	"+E61/oex990xaByt44x442jnToAbgy8PUkWB7TIC8oG0cRrc/hh/LeI4zfT4Us4VaAhB/sDt47tPlTDT",
+	"QjwFp+cnn8eXpyfjow8f7UtrRa9kIrQJk+x2ZG1eEHuJnKQjSzYxey1FUewjYIBoL9sErjyEZG1v8LB2",
+	"QuPM37cIDXWaEEDAWbD6BrCXRdfRxqbjbklX+xD01w9G9UezUMYisvNvO34wBcSPT9YJOa0WxmR6Opnc",
+	"y0Oq7DDN5yS3pXDS2hvwNEB/IV5JNe9eyqnTRlz9HZrQh6aNFDrppCIOTWogpwSP4v3/kKvjt0K+VBUM",
+	"aZzvmcVCvR5WJd1h9a0BgLQnNL0j1ht4DZrsa7GAvzfJBT1Zx3LjTBm6CLQnKTEx2YNW8+EepI90o+Uu",
+	"WY6RPTx/9sW0uerdu3z9L5MBwQksOOnWCVHzQD5Bkuait9WxnmTzAmcS04GJeA9uykjdofQasVdC77Xt",
+	"tZsJDAM7tmxQBApghZtM2nKK8K8DJjWe/ryx+wCjCvbHjf1j/sgjTESUMIZUn4/vDFJZFDNtU3gOPORm",
+	"hBLlPmy7rJczw/gdFWEK0GYpgKWg7UZsAVwLB0CaZc6R3YvFwgv1SlW3xrekvQ1Ng0ji7rGmIF+1QeCq",
+	"JGpL19cImFMb132FAgf+Ps0kGrxMHVKVrTfK0wraZCMwH6EBCRIAu+bXp3/FeCshrFFq7IIHJj6XyotM",
+	"qSaFH0JFtT7FIjcr35hTzypSJE03X01ypBr+h/iP/KMNIJIFJVSNGFZn33nnEv3oRYiqerl5+R0AAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
