@@ -140,7 +140,7 @@ func (c *terminal) browses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []int{0, exitForbidden} {
+	for _, want := range []int{0, exitRefused} {
 		if out, errs, code := runCommand(t, c.p.w.binary, by, "", "list"); code != want {
 			t.Errorf("list: %d %s%s", code, out, errs)
 		}

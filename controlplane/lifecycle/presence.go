@@ -63,7 +63,7 @@ func listOthers(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return nil, nil
 	}
 	all, err := tx.Presence().ListOf(ctx, d.ID)
-	for _, v := range all[d.ID] {
+	for _, v := range controlplane.KnownVisitors(all[d.ID]) {
 		if v.User == "" || v.User != actor.UserID() {
 			others = append(others, v)
 		}
