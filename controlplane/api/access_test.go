@@ -690,10 +690,10 @@ func TestContract_AdminWalk(t *testing.T) {
 	}
 }
 
-// unaudited leave no entry of their own: a ticket has one when it is used, and so have the answer to
-// a question for a passkey and the confirmation of a program that signs in; a draft is a person's
-// unpublished work, a machine's host key is only read, and what somebody has read of their own
-// notices changes nothing.
+// unaudited leave no entry of their own: a ticket has one when it is used, and so have the answer
+// to a question for a passkey and the confirmation of a program that signs in; a draft is a
+// person's unpublished work, a machine's host key is only read, and what somebody has read of
+// their own notices changes nothing.
 var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true, "deleteDraft": true,
 	"readSSHHostKey": true, "markInbox": true, "beginPasskeySignIn": true,
 	"beginDeviceLogin": true}
