@@ -28,6 +28,17 @@ type Visitor struct {
 	LastSeen time.Time
 }
 
+// KnownVisitors returns those who showed a pass. Where none is asked for, nobody knows whether a
+// visitor is the one who asks, a monitor or a tester, so nothing waits for them.
+func KnownVisitors(all []Visitor) (known []Visitor) {
+	for _, v := range all {
+		if v.Kind != VisitorCount {
+			known = append(known, v)
+		}
+	}
+	return known
+}
+
 // PresenceReport says that somebody made a request.
 type PresenceReport struct {
 	Deployment DeploymentID

@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -102,8 +107,8 @@ func commandLine(t *testing.T, w *world) {
 	c.run(t, 0, "remove", "cli-fails")
 }
 
-// browses signs in by the browser: it is opened where tokens are made, when there
-// is one and a display, and with its address alone.
+// browses signs in by a browser: the code that the command shows is confirmed by a person who is
+// signed in there. Signing out ends it, for copies of the token too.
 func (c *terminal) browses(t *testing.T) {
 	t.Helper()
 	bin := t.TempDir()
@@ -114,18 +119,110 @@ func (c *terminal) browses(t *testing.T) {
 	}
 	env := append(slices.Clone(c.env), "PATH="+bin+":/usr/bin:/bin", "WAYLAND_DISPLAY=")
 	for _, display := range []string{"", ":0"} {
-		out, errs, code := runCommand(t, c.p.w.binary, append(env, "DISPLAY="+display),
-			c.p.admin.token+"\n",
-			"login", c.p.url+"/", "--browser", "--password-stdin", "--context", "by-browser")
+		out, code := c.confirms(t, append(env, "DISPLAY="+display), http.MethodPost)
 		if code != 0 || !strings.Contains(out, "as admin") ||
-			!strings.Contains(errs, c.p.url+"/account,") {
-			t.Errorf("login by browser: %d %s%s", code, out, errs)
+			!strings.Contains(out, "in a file that only you can read") {
+			t.Errorf("login by browser: %d %s", code, out)
 		}
 		opened, _ := os.ReadFile(note) // without a display there is none
-		if want := "1|" + c.p.url + "/account"; display == "" && len(opened) > 0 ||
-			display != "" && string(opened) != want {
+		if display == "" && len(opened) > 0 || display != "" &&
+			!strings.HasPrefix(string(opened), "1|"+c.p.url+"/device?code=") {
 			t.Errorf("with display %q it opened %q", display, opened)
 		}
+	}
+	if out, code := c.confirms(t, env, http.MethodDelete); code != exitForbidden ||
+		!strings.Contains(out, "denied in the browser") {
+		t.Errorf("denied: %d %s", code, out)
+	}
+	by := append(slices.Clone(c.env), "NULLOPS_CLI_CONTEXT=by-browser")
+	stored, err := os.ReadFile(filepath.Join(strings.TrimPrefix(c.env[0], "XDG_CONFIG_HOME="),
+		"nullops", "login.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{0, exitRefused} {
+		if out, errs, code := runCommand(t, c.p.w.binary, by, "", "list"); code != want {
+			t.Errorf("list: %d %s%s", code, out, errs)
+		}
+		if want == 0 {
+			if out, errs, code := runCommand(t, c.p.w.binary, c.env, "", "logout",
+				"by-browser"); code != 0 || !strings.Contains(out, "Signed out of") {
+				t.Errorf("logout: %d %s%s", code, out, errs)
+			}
+		}
+	}
+	copied := append(slices.Clone(c.env), "XDG_CONFIG_HOME="+t.TempDir())
+	home := strings.TrimPrefix(copied[len(copied)-1], "XDG_CONFIG_HOME=")
+	if err := os.MkdirAll(filepath.Join(home, "nullops"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, "nullops", "login.json"), stored, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, code := runCommand(t, c.p.w.binary, append(copied,
+		"NULLOPS_CLI_CONTEXT=by-browser"), "", "list"); code != exitForbidden {
+		t.Errorf("a copy of the token after logout: %d %s%s", code, out, errs)
+	}
+}
+
+var shownCode = regexp.MustCompile(`confirm the code ([A-Z]{4}-[A-Z]{4})`)
+
+// confirms runs the login, and answers the code that it shows in a session of a browser.
+func (c *terminal) confirms(t *testing.T, env []string, answer string) (out string, code int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), c.p.w.binary, "login", c.p.url, "--context",
+		"by-browser")
+	command.Env = append(cleanEnv(), env...)
+	var said bytes.Buffer
+	command.Stdout = &said
+	errs, err := command.StderrPipe()
+	if err == nil {
+		err = command.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(errs)
+	for lines.Scan() {
+		out += lines.Text() + "\n"
+		if found := shownCode.FindStringSubmatch(lines.Text()); found != nil {
+			c.answersCode(t, found[1], answer)
+		}
+	}
+	_ = command.Wait()
+	return out + said.String(), command.ProcessState.ExitCode()
+}
+
+// answersCode says what a person says on the page of the code.
+func (c *terminal) answersCode(t *testing.T, code, method string) {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	send := func(method, path, body string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, c.p.url+path,
+			strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Origin", c.p.url)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		res, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		return res.StatusCode
+	}
+	in := send(http.MethodPost, "/api/v1/sessions",
+		fmt.Sprintf(`{"user":"admin","password":%q}`, c.p.password))
+	if said := send(method, "/api/v1/me/device-logins/"+code, ""); in != http.StatusCreated ||
+		said != http.StatusNoContent {
+		t.Errorf("signed in %d, answered the code %d", in, said)
 	}
 }
 

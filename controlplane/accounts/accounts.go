@@ -202,7 +202,12 @@ func (a *Accounts) DeleteExpired(ctx context.Context, actor access.Actor) error 
 				return err
 			}
 			challenges, err := tx.Factors().DeleteOldChallenges(ctx, now, forgetAtOnce)
-			deleted = max(deleted, links, devices, challenges)
+			if err != nil {
+				return err
+			}
+			// A program that polls a little longer is told that its time is over.
+			logins, err := tx.DeviceLogins().DeleteOld(ctx, now.Add(-deviceLoginLife), forgetAtOnce)
+			deleted = max(deleted, links, devices, challenges, logins)
 			return err
 		})
 		if err != nil {

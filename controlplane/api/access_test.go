@@ -62,6 +62,12 @@ func allVisits() map[string]visit {
 			body: object{"current": password, "password": password}},
 		"getSignIn":          {path: "/sign-in", nobody: shown},
 		"beginPasskeySignIn": {path: "/sign-in/passkey", nobody: shown},
+		"beginDeviceLogin":   {path: "/device-logins", body: object{"name": "laptop"}},
+		"pollDeviceLogin": {path: "/device-logins/token", nobody: 400,
+			body: object{"device_code": "x"}},
+		"getDeviceLogin":     {path: "/me/device-logins/BCDF-GHJK", stranger: 403, reader: 403},
+		"approveDeviceLogin": {path: "/me/device-logins/BCDF-GHJK", stranger: 403, reader: 403},
+		"denyDeviceLogin":    {path: "/me/device-logins/BCDF-GHJK", stranger: 403, reader: 403},
 		"createPasskeySession": {path: "/sign-in/passkey/answer", nobody: 400,
 			body: object{"ticket": "x", "credential": object{}}},
 		"listFactors":  {path: "/me/factors", stranger: shown, reader: shown},
@@ -622,7 +628,7 @@ var needsAgent = map[string]bool{"testMail": true, "testSignOn": true, "startBac
 
 // needsOwn are operations about a session, a token or a link that the walk does
 // not have: they say so, in the contract's form. TestProvisioningTokens uses two of them, and
-// TestFactors_… those of second factors.
+// TestFactors_… those of second factors, TestDeviceLogin those of programs that sign in.
 var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"acceptInvitation": true, "resetPassword": true, "deleteInvitation": true,
 	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true,
@@ -632,7 +638,9 @@ var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"createAccessRequest":  true,
 	"createPasskeySession": true, "addPasskey": true, "beginPasskey": true,
 	"beginAuthenticator": true, "confirmAuthenticator": true, "replaceRecoveryCodes": true,
-	"beginStepUp": true, "stepUp": true, "deleteFactor": true}
+	"beginStepUp": true, "stepUp": true, "deleteFactor": true,
+	"pollDeviceLogin": true, "getDeviceLogin": true, "approveDeviceLogin": true,
+	"denyDeviceLogin": true}
 
 // An admin can use every operation, each answer has the contract's form, and no
 // answer and no log line holds a secret that was put in.
@@ -692,11 +700,13 @@ func TestContract_AdminWalk(t *testing.T) {
 	}
 }
 
-// unaudited leave no entry of their own: a ticket has one when it is used, and so has the answer
-// to a question for a passkey; a draft is a person's unpublished work, a machine's host key is only
-// read, and what somebody has read of their own notices changes nothing.
+// unaudited leave no entry of their own: a ticket has one when it is used, and so have the answer
+// to a question for a passkey and the confirmation of a program that signs in; a draft is a
+// person's unpublished work, a machine's host key is only read, and what somebody has read of
+// their own notices changes nothing.
 var unaudited = map[string]bool{"createReachTicket": true, "putDraft": true, "deleteDraft": true,
-	"readSSHHostKey": true, "markInbox": true, "beginPasskeySignIn": true}
+	"readSSHHostKey": true, "markInbox": true, "beginPasskeySignIn": true,
+	"beginDeviceLogin": true}
 
 // hasEntry holds what an admin did to the audit: there is a new entry, with who did
 // what to which object, when, and that it succeeded.

@@ -29,12 +29,12 @@ func (w *world) withKey(method, path, token, key string, body any) answer {
 }
 
 // keyless are the operations that answer 201 and take no key: anyone who signs in twice is in
-// twice, a ticket is good for one connection, for half a minute, and a question to a passkey or an
-// authenticator app is answered once.
+// twice, a ticket is good for one connection, for half a minute, a question to a passkey or an
+// authenticator app is answered once, and a program that signs in polls until it has its token.
 var keyless = map[string]bool{"createSession": true, "createToken": true,
 	"createPasskeySession": true, "addPasskey": true, "confirmAuthenticator": true,
 	"createReachTicket": true, "acceptInvitation": true,
-	"enrolMachine": true}
+	"enrolMachine": true, "beginDeviceLogin": true, "pollDeviceLogin": true}
 
 // Every operation that makes something takes an Idempotency-Key.
 func TestContract_EachCreateTakesAKey(t *testing.T) {

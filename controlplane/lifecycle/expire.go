@@ -64,7 +64,7 @@ func expireDeployment(ctx context.Context, tx *postgres.Tx, d controlplane.Deplo
 	}
 	if now.Sub(at) < StayFor {
 		visitors, err := tx.Presence().ListOf(ctx, d.ID)
-		if err != nil || len(visitors[d.ID]) > 0 {
+		if err != nil || len(controlplane.KnownVisitors(visitors[d.ID])) > 0 {
 			return err // they get some time to leave
 		}
 	}

@@ -64,8 +64,8 @@ func listOthers(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 		return nil, nil
 	}
 	all, err := tx.Presence().ListOf(ctx, d.ID)
-	for _, v := range all[d.ID] {
-		if v.Kind != controlplane.VisitorCount && (v.User == "" || v.User != actor.UserID()) {
+	for _, v := range controlplane.KnownVisitors(all[d.ID]) {
+		if v.User == "" || v.User != actor.UserID() {
 			others = append(others, v)
 		}
 	}

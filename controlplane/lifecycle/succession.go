@@ -249,7 +249,8 @@ func (l *Lifecycle) RemoveFormers(ctx context.Context, actor access.Actor,
 		return err
 	})
 	for _, f := range formers {
-		if f.Held || now.Sub(f.ReplacedAt) < younger || len(visitors[f.ID]) > 0 {
+		if f.Held || now.Sub(f.ReplacedAt) < younger ||
+			len(controlplane.KnownVisitors(visitors[f.ID])) > 0 {
 			continue
 		}
 		if _, one := l.Remove(ctx, actor, f.ID); one != nil {

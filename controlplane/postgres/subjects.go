@@ -418,3 +418,9 @@ type Presence struct{ subject }
 
 // Presence returns the handle in this transaction.
 func (t *Tx) Presence() Presence { return Presence{t.subject()} }
+
+// DeviceLogins is the handle for programs that ask to be signed in.
+type DeviceLogins struct{ subject }
+
+// DeviceLogins returns the handle in this transaction.
+func (t *Tx) DeviceLogins() DeviceLogins { return DeviceLogins{t.subject()} }

@@ -222,9 +222,10 @@ func (r *Reviews) doCommand(ctx context.Context, actor access.Actor,
 		return "There is no deployment. Write /nullops deploy to have it created.", nil
 	}
 	verb, interrupts := strings.CutSuffix(verb, anyway)
-	if (verb == "stop" || verb == "retry") && !interrupts && len(d.Visitors) > 0 {
+	visitors := controlplane.KnownVisitors(d.Visitors)
+	if (verb == "stop" || verb == "retry") && !interrupts && len(visitors) > 0 {
 		return fmt.Sprintf("It is in use by %s. Write /nullops %s%s to do it all the same.",
-			countVisitors(d.Visitors), verb, anyway), nil
+			countVisitors(visitors), verb, anyway), nil
 	}
 	switch verb {
 	case "extend":

@@ -12,7 +12,8 @@ import (
 // waitsForVisitors reports whether a removal waits because somebody is at the deployment's
 // addresses. It waits for so long at most, counted from the first look at which somebody was there.
 func (r *Reviews) waitsForVisitors(x *controlplane.Review, d lifecycle.View) bool {
-	if d.Goal == controlplane.GoalGone || len(d.Visitors) == 0 {
+	visitors := controlplane.KnownVisitors(d.Visitors)
+	if d.Goal == controlplane.GoalGone || len(visitors) == 0 {
 		return false
 	}
 	now := time.Now()
@@ -26,7 +27,7 @@ func (r *Reviews) waitsForVisitors(x *controlplane.Review, d lifecycle.View) boo
 	x.State, x.DueAt = controlplane.ReviewCreating, now.Add(min(r.Ask, latest.Sub(now)))
 	// The detail may be read outside, so nobody is named.
 	x.Detail = fmt.Sprintf("the deployment is in use by %s, and is removed when they are gone, at %s"+
-		" at the latest", countVisitors(d.Visitors), latest.UTC().Format("15:04 MST"))
+		" at the latest", countVisitors(visitors), latest.UTC().Format("15:04 MST"))
 	return true
 }
 

@@ -3,7 +3,15 @@ import { createRoute, createRouter, redirect, useMatch, useMatches } from "@tans
 import { texts } from "@/texts";
 import { type PageShape, PageSkeleton } from "./components/PageSkeleton";
 import { ErrorPage, NotFound } from "./pages/shell/ErrorPages";
-import { account, invitation, notices, reset, secondFactor, signIn } from "./routes/accountRoutes";
+import {
+  account,
+  device,
+  invitation,
+  notices,
+  reset,
+  secondFactor,
+  signIn,
+} from "./routes/accountRoutes";
 import {
   alerts,
   audit,
@@ -80,6 +88,7 @@ const tree = root.addChildren([
     teams,
     teamAccess,
     account,
+    device,
     audit,
     rules,
     webhooks,

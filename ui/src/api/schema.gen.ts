@@ -604,6 +604,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/device-logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a token that a person confirms in a browser
+         * @description The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+         */
+        post: operations["beginDeviceLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/device-logins/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The token of a program, once a person confirmed it
+         * @description Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+         */
+        post: operations["pollDeviceLogin"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/me/device-logins/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What asks to be signed in with a code
+         * @description Needs a browser's session. Wrong codes are limited: six, then one each quarter of an hour.
+         */
+        get: operations["getDeviceLogin"];
+        put?: never;
+        /**
+         * Sign the program in as oneself
+         * @description It gets a token with the next poll. Once only, and only in a browser's session.
+         */
+        post: operations["approveDeviceLogin"];
+        /**
+         * Deny it to the program
+         * @description The program is told so, and ends.
+         */
+        delete: operations["denyDeviceLogin"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens/{id}": {
         parameters: {
             query?: never;
@@ -5036,6 +5104,46 @@ export interface components {
             items: components["schemas"]["Plugin"][];
             next_cursor?: string;
         };
+        DeviceLoginCreate: {
+            /** @description What the person sees of the program; the token gets this name. */
+            name: string;
+            scope?: components["schemas"]["TokenScope"];
+            /** @description After how many days the token expires; without it never. */
+            expires_in_days?: number;
+        };
+        DeviceLoginStart: {
+            /** @description What the program polls with; a secret. */
+            device_code: string;
+            /** @description What the program shows. */
+            user_code: string;
+            /** @description Where people type the code. */
+            verification_uri: string;
+            /** @description The same with the code in it. */
+            verification_uri_complete: string;
+            /** @description After how many seconds it ends. */
+            expires_in: number;
+            /** @description How many seconds to wait between two polls. */
+            interval: number;
+        };
+        DeviceLoginPoll: {
+            /** @description As it was given. */
+            device_code: string;
+        };
+        DeviceLogin: {
+            /** @description As the program shows it. */
+            code: string;
+            /** @description What the program says of itself. */
+            name: string;
+            /** @description The network address that it asked from. */
+            address: string;
+            scope: components["schemas"]["TokenScope"];
+            /** @description After how many days its token will expire; absent is never. */
+            token_days?: number;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
         EnvironmentPut: {
             /**
              * @description Base domain; hosts are service.deployment.environment.domain.
@@ -8536,6 +8644,134 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["TokenCreated"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    beginDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "nullops on laptop"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceLoginCreate"];
+            };
+        };
+        responses: {
+            /** @description Waiting */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginStart"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    pollDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "device_code": "3kQx…"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceLoginPoll"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenCreated"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The code that the program shows, in any case and with or without its hyphen. */
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    approveDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The code that the program shows, in any case and with or without its hyphen. */
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    denyDeviceLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The code that the program shows, in any case and with or without its hyphen. */
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

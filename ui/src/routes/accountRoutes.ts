@@ -41,6 +41,16 @@ export const secondFactor = createRoute({
   component: loadPage(() => import("../pages/account/SecondFactorNeeded"), "SecondFactorNeeded"),
 });
 
+/** Where a person confirms the code that a program shows, to sign it in. */
+export const device = createRoute({
+  getParentRoute: () => app,
+  path: "/device",
+  staticData: { shape: "form" },
+  validateSearch: (search: Record<string, unknown>): { code?: string } =>
+    typeof search.code === "string" ? { code: search.code } : {},
+  component: loadPage(() => import("../pages/account/DeviceLogin"), "DeviceLogin"),
+});
+
 export const account = createRoute({
   getParentRoute: () => app,
   path: "/account",

@@ -22,6 +22,8 @@ type login struct {
 	// Fingerprint is the one certificate the control plane may show; empty asks
 	// the authorities of this machine.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Keyring names the entry of the system's keyring that has the token; empty while it is here.
+	Keyring string `json:"keyring,omitempty"`
 }
 
 func loginPath() (string, error) {
@@ -34,9 +36,8 @@ func loginPath() (string, error) {
 
 // loadLogin prefers NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN, for scripts.
 func loadLogin() (login, error) {
-	l := login{URL: os.Getenv("NULLOPS_CLI_URL"), Token: os.Getenv("NULLOPS_CLI_TOKEN"),
-		Fingerprint: os.Getenv("NULLOPS_CLI_FINGERPRINT")}
-	if l.URL != "" && l.Token != "" {
+	l := loginOfEnvironment()
+	if l.Token != "" {
 		return l, nil
 	}
 	known, err := loadContexts()
@@ -49,7 +50,17 @@ func loadLogin() (login, error) {
 	if known.URL == "" {
 		return l, exit.WithCode(errors.New("not signed in: run 'nullops login URL'"), exit.Forbidden)
 	}
-	return known.login, nil
+	return known.withToken()
+}
+
+// loginOfEnvironment returns what the environment says; without address and token, nothing.
+func loginOfEnvironment() login {
+	l := login{URL: os.Getenv("NULLOPS_CLI_URL"), Token: os.Getenv("NULLOPS_CLI_TOKEN"),
+		Fingerprint: os.Getenv("NULLOPS_CLI_FINGERPRINT")}
+	if l.URL == "" || l.Token == "" {
+		return login{}
+	}
+	return l
 }
 
 // saveLogin remembers a login under a name, and uses it from now on.
@@ -61,8 +72,15 @@ func saveLogin(name string, l login) error {
 	if name == "" {
 		name = contextName(l.URL)
 	}
+	replaced := known.keyringOf(name)
 	known.put(name, l)
-	return known.save()
+	if err := known.save(); err != nil {
+		return err
+	}
+	if replaced != l.Keyring {
+		forgetInKeyring(replaced)
+	}
+	return nil
 }
 
 // client is the API with the caller's token.

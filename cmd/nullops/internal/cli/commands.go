@@ -9,7 +9,8 @@ import "github.com/spf13/cobra"
 // releaseKey the public key that signed it.
 func Commands(build, releaseKey string) []*cobra.Command {
 	return []*cobra.Command{
-		loginCommand(), contextCommand(), healthCommand(build), applyCommand(), deleteCommand(),
+		loginCommand(), logoutCommand(), contextCommand(), healthCommand(build),
+		applyCommand(), deleteCommand(),
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
 		deployCommand(), cloneCommand(), diffCommand(), compareCommand(), templateCommand(),
 		extendCommand(), holdCommand(), releaseCommand(), commentCommand(), verdictCommand(),

@@ -105,6 +105,14 @@ func (c *contexts) put(name string, l login) {
 	c.login, c.Name = l, name
 }
 
+// keyringOf is the entry of the keyring that the login of this name has; empty if it has none.
+func (c contexts) keyringOf(name string) string {
+	if name == c.Name {
+		return c.Keyring
+	}
+	return c.Others[name].Keyring
+}
+
 func (c contexts) contextNames() []string {
 	names := slices.Collect(maps.Keys(c.Others))
 	if c.URL != "" {
@@ -209,7 +217,7 @@ func noContext(name string) error {
 func contextRemove() *cobra.Command {
 	return &cobra.Command{Use: "remove NAME", Args: exit.ExactArgs(1),
 		ValidArgsFunction: completeContext,
-		Short:             "Forget a control plane; its token stays valid until it is deleted there",
+		Short:             "Forget a control plane; 'nullops logout' revokes its token too",
 		RunE: func(_ *cobra.Command, args []string) error {
 			known, err := loadContexts()
 			if err != nil {
@@ -218,7 +226,12 @@ func contextRemove() *cobra.Command {
 			if !known.switchTo(args[0]) {
 				return noContext(args[0])
 			}
+			entry := known.Keyring
 			known.login, known.Name = login{}, ""
-			return known.save()
+			if err := known.save(); err != nil {
+				return err
+			}
+			forgetInKeyring(entry)
+			return nil
 		}}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"strings"
 
@@ -19,15 +18,17 @@ import (
 
 func loginCommand() *cobra.Command {
 	var user, print, name, code string
-	var fromStdin, byToken, byBrowser bool
+	var fromStdin, byToken, byBrowser, inFile bool
 	var want apiclient.TokenCreate
 	var readOnly bool
 	var days int
 	c := &cobra.Command{
 		Use:   "login URL",
 		Short: "Sign in and remember it for this user",
-		Long: "Trades user name and password for an API token, kept in a file only you can\n" +
-			"read. Scripts can set NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN instead.\n\n" +
+		Long: "Shows a short code, which you confirm in a browser on any machine, and gets an API\n" +
+			"token of yours. With --user it trades user name and password for the token instead.\n" +
+			"It is kept in the system's keyring, or else in a file only you can read. Scripts can set\n" +
+			"NULLOPS_CLI_URL and NULLOPS_CLI_TOKEN.\n\n" +
 			"A certificate that no authority of this machine vouches for is shown by its\n" +
 			"fingerprint and, once confirmed, the only one accepted (NULLOPS_CLI_FINGERPRINT).",
 		Args: exit.ExactArgs(1),
@@ -37,28 +38,27 @@ func loginCommand() *cobra.Command {
 				return err
 			}
 			l := login{URL: args[0], Fingerprint: print}
-			if byBrowser {
-				if err := openAccount(c, l); err != nil {
-					return err
-				}
+			inFile = inFile || fromStdin
+			if byToken {
+				return keepToken(c, name, l, fromStdin, inFile)
 			}
-			if byToken || byBrowser {
-				return keepToken(c, name, l, fromStdin)
+			if readOnly {
+				want.Scope = nilIfZero(apiclient.TokenScopeRead)
+			}
+			want.ExpiresInDays = nilIfZero(days)
+			if byBrowser || !fromStdin && !c.Flags().Changed("user") {
+				return signInByBrowser(c, name, l, want, inFile)
 			}
 			password, err := readPassword(c, fromStdin)
 			if err != nil {
 				return err
 			}
 			want.User, want.Password = user, password
-			if readOnly {
-				want.Scope = nilIfZero(apiclient.TokenScopeRead)
-			}
-			want.ExpiresInDays = nilIfZero(days)
 			want.Code = nilIfZero(code)
-			return signIn(c, name, l, want, fromStdin)
+			return signIn(c, name, l, want, fromStdin, inFile)
 		},
 	}
-	c.Flags().StringVarP(&user, "user", "u", "admin", "user name")
+	c.Flags().StringVarP(&user, "user", "u", "admin", "user name, to sign in with a password")
 	c.Flags().StringVar(&name, "context", "", "name of the context; its host by default")
 	c.Flags().StringVar(&print, "fingerprint", "", "the only certificate to accept: sha256:…")
 	c.Flags().BoolVar(&fromStdin, "password-stdin", false,
@@ -67,31 +67,22 @@ func loginCommand() *cobra.Command {
 		"each is good once; without it, a terminal asks if one is needed")
 	c.Flags().BoolVar(&byToken, "token", false, "with a token that the browser gave you, such as "+
 		"after single sign-on")
-	c.Flags().BoolVar(&byBrowser, "browser", false, "sign in there, as by single sign-on: it is "+
-		"opened where tokens are made, and the token is pasted here")
-	c.MarkFlagsMutuallyExclusive("token", "browser")
+	c.Flags().BoolVar(&byBrowser, "browser", false, "confirm a code in a browser, which is what "+
+		"happens without --user, --token and --password-stdin")
+	c.Flags().BoolVar(&inFile, "no-keyring", false, "keep the token in a file, not in the system's "+
+		"keyring")
+	c.MarkFlagsMutuallyExclusive("token", "browser", "user")
+	c.MarkFlagsMutuallyExclusive("browser", "password-stdin")
 	c.Flags().BoolVar(&readOnly, "read-only", false, "make a token that only reads")
 	c.Flags().IntVar(&days, "days", 0, "make a token that expires after this many days")
 	return c
-}
-
-// openAccount shows where tokens are made. Without a browser on this machine it prints
-// the address, which can be opened anywhere.
-func openAccount(c *cobra.Command, l login) error {
-	if u, err := url.Parse(l.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return exit.AsUsageError(fmt.Errorf("%q is not an address: write https://…", l.URL))
-	}
-	if err := openBrowser(c.Context(), l.accountURL()); err != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "%v; open it yourself.\n", err)
-	}
-	return nil
 }
 
 // accountURL is the page on which people make tokens.
 func (l login) accountURL() string { return strings.TrimRight(l.URL, "/") + "/account" }
 
 // keepToken checks a token that was made in the browser, and stores it.
-func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
+func keepToken(c *cobra.Command, name string, l login, fromStdin, inFile bool) error {
 	fmt.Fprintf(c.ErrOrStderr(), "Make a token at %s, and paste it here as the password.\n",
 		l.accountURL())
 	token, err := readPassword(c, fromStdin)
@@ -99,42 +90,22 @@ func keepToken(c *cobra.Command, name string, l login, fromStdin bool) error {
 		return err
 	}
 	l.Token = strings.TrimSpace(token)
-	api, err := dialAPI(l)
-	if err != nil {
-		return err
-	}
-	me, err := api.GetMeWithResponse(c.Context())
-	if err := checkAnswer(me, err); err != nil {
-		return err
-	}
-	if err := saveLogin(name, l); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.OutOrStdout(), "Signed in to %s as %s.\n", l.URL, me.JSON200.Name)
-	return nil
+	return keepLogin(c, name, l, inFile)
 }
 
 func signIn(c *cobra.Command, name string, l login, want apiclient.TokenCreate,
-	fromStdin bool) error {
+	fromStdin, inFile bool) error {
 	api, err := dialAPI(l)
 	if err != nil {
 		return err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "command line"
-	}
-	want.Name = "nullops on " + host
+	want.Name = tokenName()
 	r, err := createToken(c, api, want, fromStdin)
 	if err != nil {
 		return err
 	}
 	l.Token = r.JSON201.Token
-	if err := saveLogin(name, l); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.OutOrStdout(), "Signed in to %s as %s.\n", l.URL, want.User)
-	return nil
+	return keepLogin(c, name, l, inFile)
 }
 
 // createToken asks for a code only of a person who has a second factor, which the control plane

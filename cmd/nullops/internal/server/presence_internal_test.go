@@ -192,6 +192,16 @@ func (w *updateWorld) endsWhenTheTimeIsUp(x controlplane.Review, who access.Acto
 		one.Name != "" || one.Visitors != 1 {
 		w.t.Errorf("behind an open gate: %+v", one)
 	}
+	// Nobody knows who they are, so they are shown and nothing else.
+	if err := w.lifecycle.RequireNobodyThere(ctx, who, x.DeploymentID); err != nil {
+		w.t.Errorf("a visitor whom nobody knows is in the way: %v", err)
+	}
+	w.must(nil, gate.New(w.store, nil).SetEnvironment(ctx, ingressTask, "qa",
+		controlplane.EnvironmentGate{Gate: controlplane.GateGuests}))
+	w.await("the gate is not closed", func() bool { return w.newVisitor().click() != nil })
+	v.enterAs(w, who)
+	w.must(nil, v.click())
+	w.await("nobody is seen", func() bool { return len(w.visitorsOf(x.DeploymentID)) == 2 })
 	w.push("closed", 3)
 	w.until("the end waits", func(x controlplane.Review) bool {
 		return strings.Contains(x.Detail, "in use by 1 visitor,")

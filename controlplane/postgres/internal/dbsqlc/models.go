@@ -388,6 +388,22 @@ type DeploymentVisitor struct {
 	SeenAt       time.Time
 }
 
+type DeviceLogin struct {
+	ID        string
+	Hash      []byte
+	Code      string
+	Name      string
+	Address   string
+	Scope     string
+	Days      int32
+	CreatedAt time.Time
+	ExpiresAt time.Time
+	Pause     int32
+	PolledAt  *time.Time
+	State     string
+	UserID    *string
+}
+
 type Draft struct {
 	ProjectID   string
 	UserID      string

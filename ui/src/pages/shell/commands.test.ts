@@ -28,6 +28,7 @@ const apart = [
   "/invitation",
   "/reset",
   "/second-factor",
+  "/device",
   "/deployments/new",
   "/components",
 ];

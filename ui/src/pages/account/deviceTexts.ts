@@ -1,0 +1,28 @@
+/** What the page says on which a program is signed in. */
+export const deviceTexts = {
+  title: "Sign a program in",
+  why: "A program such as the command line shows a code. Type it here to sign the program in as you.",
+  code: "Code",
+  codeHint: "Eight letters, such as BCDF-GHJK",
+  codeMissing: "Type the code that the program shows.",
+  next: "Continue",
+  nextBusy: "Looking for it…",
+  asks: (name: string) => `${name} asks to be signed in`,
+  as: (person: string) => `It would do everything as ${person}.`,
+  readAs: (person: string) => `It would read everything that ${person} reads, and change nothing.`,
+  from: "Asked from",
+  at: "Asked",
+  lasts: "Its token lasts",
+  days: (n: number) => (n === 1 ? "1 day" : `${n} days`),
+  always: "until it is revoked",
+  yours:
+    "Go on only if you started this yourself just now, and the program shows exactly this code. Nobody else has a reason to send you a code.",
+  approve: "Sign it in",
+  approveBusy: "Signing in…",
+  deny: "Deny",
+  denyBusy: "Denying…",
+  approved: "The program is signed in. You can close this page.",
+  denied: "Denied. The program has been told.",
+  revoke: "Your account lists its token, and revokes it.",
+  account: "Open your account",
+};
