@@ -236,11 +236,13 @@ func TestRegistry_PasswordIsSealedAndKept(t *testing.T) {
 
 // Built-in registries that nothing uses are not asked: offline, all of them would fail for ever.
 func TestCheckRegistries_AsksWhatIsUsed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.shop(t)
 	ctx := t.Context()
 	// Nothing listens there; the others are those of a fresh installation.
-	w.exec(t, "UPDATE registries SET host = '127.0.0.1:1', insecure = true WHERE builtin")
+	w.exec(t, `UPDATE registries SET insecure = true, host = '127.0.0.1:' ||
+		(SELECT count(*) FROM registries r WHERE r.name <= registries.name) WHERE builtin`)
 	failing := must(w.CheckRegistries(ctx, w.admin))(t)
 	if len(failing) != 0 {
 		t.Errorf("unused built-in registries are asked: %v", failing)

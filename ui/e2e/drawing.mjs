@@ -81,14 +81,14 @@ async function goBack({ page }, project) {
   const sheet = page.getByRole("dialog", { name: `Versions of ${project}` });
   const version = (number) => sheet.getByRole("region", { name: `v${number}`, exact: true });
   await version(2).getByText("asks before it goes on").waitFor();
-  for (const said of ["look", "added", "COLOUR", "green"])
+  for (const said of ["look", "added", "variable COLOUR", "green"])
     await version(2).getByText(said, { exact: true }).waitFor();
   await accessible(page, "the history");
   await picture(page, "history");
   await version(1).getByRole("button", { name: "Compare", exact: true }).click();
   await page.waitForURL(/compare=v1\.\.v2/);
   const both = sheet.getByRole("region", { name: "Comparison" });
-  await both.getByText("COLOUR", { exact: true }).waitFor();
+  await both.getByText("variable COLOUR", { exact: true }).waitFor();
   await both.getByRole("button", { name: "All versions" }).click();
   await version(1).getByRole("button", { name: "Bring it back" }).click();
   await page.getByText("v1 is published again as v3.").waitFor();

@@ -17,7 +17,8 @@ export const createTexts = {
     "Use small letters, digits and hyphens: cart-redesign. At most 40, no hyphen at either end.",
   nameMissing: "Give it a name, such as cart-redesign.",
   versions: "Versions",
-  count: (choose: number, pinned: number) => `${choose} to choose, ${pinned} pinned`,
+  count: (choose: number, pinned: number) =>
+    pinned > 0 ? `${choose} to choose, ${pinned} pinned` : `${choose} to choose`,
   pinned: "pinned",
   choose: "Choose a version",
   tagMissing: (service: string) => `Choose a version of ${service}.`,
