@@ -2716,6 +2716,65 @@ type DeploymentSecretList struct {
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
+// DeviceLogin defines model for DeviceLogin.
+type DeviceLogin struct {
+	// Address The network address that it asked from.
+	Address string `json:"address"`
+
+	// Code As the program shows it.
+	Code      string    `json:"code"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Name What the program says of itself.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope TokenScope `json:"scope"`
+
+	// TokenDays After how many days its token will expire; absent is never.
+	TokenDays *int `json:"token_days,omitempty"`
+}
+
+// DeviceLoginCreate defines model for DeviceLoginCreate.
+type DeviceLoginCreate struct {
+	// ExpiresInDays After how many days the token expires; without it never.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
+	// Name What the person sees of the program; the token gets this name.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+}
+
+// DeviceLoginPoll defines model for DeviceLoginPoll.
+type DeviceLoginPoll struct {
+	// DeviceCode As it was given.
+	DeviceCode string `json:"device_code"`
+}
+
+// DeviceLoginStart defines model for DeviceLoginStart.
+type DeviceLoginStart struct {
+	// DeviceCode What the program polls with; a secret.
+	DeviceCode string `json:"device_code"`
+
+	// ExpiresIn After how many seconds it ends.
+	ExpiresIn int `json:"expires_in"`
+
+	// Interval How many seconds to wait between two polls.
+	Interval int `json:"interval"`
+
+	// UserCode What the program shows.
+	UserCode string `json:"user_code"`
+
+	// VerificationUri Where people type the code.
+	VerificationUri string `json:"verification_uri"`
+
+	// VerificationUriComplete The same with the code in it.
+	VerificationUriComplete string `json:"verification_uri_complete"`
+}
+
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
@@ -4694,6 +4753,9 @@ type Rule struct {
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 	Filter *RuleFilter `json:"filter,omitempty"`
 
+	// Forks Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored.
+	Forks *bool `json:"forks,omitempty"`
+
 	// Input Values by the name of a field that the pipeline declares.
 	Input      *Input     `json:"input,omitempty"`
 	Name       string     `json:"name"`
@@ -4748,6 +4810,9 @@ type RulePut struct {
 
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 	Filter *RuleFilter `json:"filter,omitempty"`
+
+	// Forks Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored.
+	Forks *bool `json:"forks,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
 	Input   *Input `json:"input,omitempty"`
@@ -6619,6 +6684,12 @@ type CreateReachTicketJSONRequestBody = ReachTicketCreate
 // GiveVerdictJSONRequestBody defines body for GiveVerdict for application/json ContentType.
 type GiveVerdictJSONRequestBody = VerdictCreate
 
+// BeginDeviceLoginJSONRequestBody defines body for BeginDeviceLogin for application/json ContentType.
+type BeginDeviceLoginJSONRequestBody = DeviceLoginCreate
+
+// PollDeviceLoginJSONRequestBody defines body for PollDeviceLogin for application/json ContentType.
+type PollDeviceLoginJSONRequestBody = DeviceLoginPoll
+
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
 
@@ -6975,6 +7046,12 @@ type ServerInterface interface {
 	// GetVerdictStatement The signed statement of a verdict
 	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
 	GetVerdictStatement(w http.ResponseWriter, r *http.Request, id InId, verdict string)
+	// BeginDeviceLogin Ask for a token that a person confirms in a browser
+	// (POST /api/v1/device-logins)
+	BeginDeviceLogin(w http.ResponseWriter, r *http.Request)
+	// PollDeviceLogin The token of a program, once a person confirmed it
+	// (POST /api/v1/device-logins/token)
+	PollDeviceLogin(w http.ResponseWriter, r *http.Request)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(w http.ResponseWriter, r *http.Request)
@@ -7077,6 +7154,15 @@ type ServerInterface interface {
 	// ConfirmAuthenticator Complete an authenticator app by its first code
 	// (POST /api/v1/me/authenticators/{id})
 	ConfirmAuthenticator(w http.ResponseWriter, r *http.Request, id InId)
+	// DenyDeviceLogin Deny it to the program
+	// (DELETE /api/v1/me/device-logins/{code})
+	DenyDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
+	// GetDeviceLogin What asks to be signed in with a code
+	// (GET /api/v1/me/device-logins/{code})
+	GetDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
+	// ApproveDeviceLogin Sign the program in as oneself
+	// (POST /api/v1/me/device-logins/{code})
+	ApproveDeviceLogin(w http.ResponseWriter, r *http.Request, code string)
 	// ListFactors The own second factors
 	// (GET /api/v1/me/factors)
 	ListFactors(w http.ResponseWriter, r *http.Request)
@@ -10093,6 +10179,34 @@ func (siw *ServerInterfaceWrapper) GetVerdictStatement(w http.ResponseWriter, r 
 	handler.ServeHTTP(w, r)
 }
 
+// BeginDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) BeginDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.BeginDeviceLogin(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PollDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) PollDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PollDeviceLogin(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ApplyDocuments operation middleware
 func (siw *ServerInterfaceWrapper) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
 
@@ -11010,6 +11124,84 @@ func (siw *ServerInterfaceWrapper) ConfirmAuthenticator(w http.ResponseWriter, r
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ConfirmAuthenticator(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DenyDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) DenyDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DenyDeviceLogin(w, r, code)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) GetDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDeviceLogin(w, r, code)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApproveDeviceLogin operation middleware
+func (siw *ServerInterfaceWrapper) ApproveDeviceLogin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", r.PathValue("code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApproveDeviceLogin(w, r, code)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -15624,6 +15816,11 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/access-requests/{id}", wrapper.CloseAccessRequest)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/tokens", wrapper.ListTokens)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/tokens", wrapper.CreateToken)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/device-logins", wrapper.BeginDeviceLogin)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/device-logins/token", wrapper.PollDeviceLogin)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.DenyDeviceLogin)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.GetDeviceLogin)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/me/device-logins/{code}", wrapper.ApproveDeviceLogin)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/tokens/{id}", wrapper.DeleteToken)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
@@ -18946,6 +19143,98 @@ func (response GetVerdictStatementdefaultApplicationProblemPlusJSONResponse) Vis
 	return err
 }
 
+type BeginDeviceLoginRequestObject struct {
+	Body *BeginDeviceLoginJSONRequestBody
+}
+
+type BeginDeviceLoginResponseObject interface {
+	VisitBeginDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type BeginDeviceLogin201JSONResponse DeviceLoginStart
+
+func (response BeginDeviceLogin201JSONResponse) VisitBeginDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type BeginDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response BeginDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitBeginDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PollDeviceLoginRequestObject struct {
+	Body *PollDeviceLoginJSONRequestBody
+}
+
+type PollDeviceLoginResponseObject interface {
+	VisitPollDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type PollDeviceLogin201JSONResponse TokenCreated
+
+func (response PollDeviceLogin201JSONResponse) VisitPollDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PollDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PollDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitPollDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ApplyDocumentsRequestObject struct {
 	Body *ApplyDocumentsJSONRequestBody
 }
@@ -20530,6 +20819,132 @@ type ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response ConfirmAuthenticatordefaultApplicationProblemPlusJSONResponse) VisitConfirmAuthenticatorResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DenyDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type DenyDeviceLoginResponseObject interface {
+	VisitDenyDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type DenyDeviceLogin204Response struct {
+}
+
+func (response DenyDeviceLogin204Response) VisitDenyDeviceLoginResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DenyDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DenyDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitDenyDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type GetDeviceLoginResponseObject interface {
+	VisitGetDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type GetDeviceLogin200JSONResponse DeviceLogin
+
+func (response GetDeviceLogin200JSONResponse) VisitGetDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitGetDeviceLoginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApproveDeviceLoginRequestObject struct {
+	Code string `json:"code"`
+}
+
+type ApproveDeviceLoginResponseObject interface {
+	VisitApproveDeviceLoginResponse(w http.ResponseWriter) error
+}
+
+type ApproveDeviceLogin204Response struct {
+}
+
+func (response ApproveDeviceLogin204Response) VisitApproveDeviceLoginResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ApproveDeviceLogindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApproveDeviceLogindefaultApplicationProblemPlusJSONResponse) VisitApproveDeviceLoginResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -27375,6 +27790,12 @@ type StrictServerInterface interface {
 	// GetVerdictStatement The signed statement of a verdict
 	// (GET /api/v1/deployments/{id}/verdicts/{verdict}/statement)
 	GetVerdictStatement(ctx context.Context, request GetVerdictStatementRequestObject) (GetVerdictStatementResponseObject, error)
+	// BeginDeviceLogin Ask for a token that a person confirms in a browser
+	// (POST /api/v1/device-logins)
+	BeginDeviceLogin(ctx context.Context, request BeginDeviceLoginRequestObject) (BeginDeviceLoginResponseObject, error)
+	// PollDeviceLogin The token of a program, once a person confirmed it
+	// (POST /api/v1/device-logins/token)
+	PollDeviceLogin(ctx context.Context, request PollDeviceLoginRequestObject) (PollDeviceLoginResponseObject, error)
 	// ApplyDocuments Create, change and delete definitions in one transaction
 	// (POST /api/v1/documents)
 	ApplyDocuments(ctx context.Context, request ApplyDocumentsRequestObject) (ApplyDocumentsResponseObject, error)
@@ -27477,6 +27898,15 @@ type StrictServerInterface interface {
 	// ConfirmAuthenticator Complete an authenticator app by its first code
 	// (POST /api/v1/me/authenticators/{id})
 	ConfirmAuthenticator(ctx context.Context, request ConfirmAuthenticatorRequestObject) (ConfirmAuthenticatorResponseObject, error)
+	// DenyDeviceLogin Deny it to the program
+	// (DELETE /api/v1/me/device-logins/{code})
+	DenyDeviceLogin(ctx context.Context, request DenyDeviceLoginRequestObject) (DenyDeviceLoginResponseObject, error)
+	// GetDeviceLogin What asks to be signed in with a code
+	// (GET /api/v1/me/device-logins/{code})
+	GetDeviceLogin(ctx context.Context, request GetDeviceLoginRequestObject) (GetDeviceLoginResponseObject, error)
+	// ApproveDeviceLogin Sign the program in as oneself
+	// (POST /api/v1/me/device-logins/{code})
+	ApproveDeviceLogin(ctx context.Context, request ApproveDeviceLoginRequestObject) (ApproveDeviceLoginResponseObject, error)
 	// ListFactors The own second factors
 	// (GET /api/v1/me/factors)
 	ListFactors(ctx context.Context, request ListFactorsRequestObject) (ListFactorsResponseObject, error)
@@ -29746,6 +30176,68 @@ func (sh *strictHandler) GetVerdictStatement(w http.ResponseWriter, r *http.Requ
 	}
 }
 
+// BeginDeviceLogin operation middleware
+func (sh *strictHandler) BeginDeviceLogin(w http.ResponseWriter, r *http.Request) {
+	var request BeginDeviceLoginRequestObject
+
+	var body BeginDeviceLoginJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.BeginDeviceLogin(ctx, request.(BeginDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "BeginDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(BeginDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitBeginDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PollDeviceLogin operation middleware
+func (sh *strictHandler) PollDeviceLogin(w http.ResponseWriter, r *http.Request) {
+	var request PollDeviceLoginRequestObject
+
+	var body PollDeviceLoginJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PollDeviceLogin(ctx, request.(PollDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PollDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PollDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitPollDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ApplyDocuments operation middleware
 func (sh *strictHandler) ApplyDocuments(w http.ResponseWriter, r *http.Request) {
 	var request ApplyDocumentsRequestObject
@@ -30695,6 +31187,84 @@ func (sh *strictHandler) ConfirmAuthenticator(w http.ResponseWriter, r *http.Req
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ConfirmAuthenticatorResponseObject); ok {
 		if err := validResponse.VisitConfirmAuthenticatorResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DenyDeviceLogin operation middleware
+func (sh *strictHandler) DenyDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request DenyDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DenyDeviceLogin(ctx, request.(DenyDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DenyDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DenyDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitDenyDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeviceLogin operation middleware
+func (sh *strictHandler) GetDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request GetDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeviceLogin(ctx, request.(GetDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitGetDeviceLoginResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApproveDeviceLogin operation middleware
+func (sh *strictHandler) ApproveDeviceLogin(w http.ResponseWriter, r *http.Request, code string) {
+	var request ApproveDeviceLoginRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApproveDeviceLogin(ctx, request.(ApproveDeviceLoginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApproveDeviceLogin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApproveDeviceLoginResponseObject); ok {
+		if err := validResponse.VisitApproveDeviceLoginResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -34683,921 +35253,938 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L39khw3kif4KrjcNpPUG1UsFj8ksWxtrZqiJE7za6pIaey6tVnICGQmuiKBbABRyWwNze6ve4B7iHuw",
-	"fZIzuAMRiEggPpLF3lm7mT+mxcoIBD4cDof7z3/++yyXm60UTBg9e/b7bEsV3TDDFPzrpXjuf7X/LJjO",
-	"Fd8aLsXs2ez9mpH65YxQTW5Krs0ruXrF7lipb4igG6YJN6ezbMbtK1tq1rNsZv8+e9Z8eZbNFPt7xRUr",
-	"Zs+Mqlg20/mabaj96IZ+fMXEyqxnzx6fZbMNF/6fD7OZ2W9tS9ooLlazT58y2+VKaakO+3sj2Eczz+HX",
-	"GyKXxKwZ2dIVIwu2lIrVvfx7xdQ+6Ca2l+jTk7OzeDdeFvbJyLB50TvePyi2nD2b/ZcHzcI8wF/1g5eF",
-	"b3z5mpp8HV+UF+/pyo5vt6aG7KgmitGiHt2a0YKppjsvlyfYVtgJ9pFutqX9+a+zb/86m2V2DIYp28D/",
-	"+OvsL2cn3//2+8Ps4Xef/jr7wyw+Aa+oNi/umDDBTHQ/bp85gYdOXv6QmuKHqSl+xTfc1G13lq2EH8Mm",
-	"C7akVWlcgxv6kW+qjVvBDRf4r0aouDBsxZT71muar7lg8Rm3n7QzTskGH/PilZeVNkwlNoB7uFccmpXY",
-	"SXXL1Ml5ezH+Qk/+YVfja/cfpye//X6WnT95+Mn/8s1/T63QG+hGVEjhf44VU2jXfaLaLJiKz5odxGZr",
-	"vtJEwFOJWcIfh3SEW70z+L8R6/lW5InF1HYxb9mebOgt00RIs+ZiRcyO54zsuP0XoaSg+2ewxPC47RrT",
-	"hnBNqNA7plhhFSLH/Yf6JSNSEcWWlWYFtEMen31PdmumGDSELxK9ljuNe5dr+JcgUuSgnhphyEsp2Ilc",
-	"nui13J48TG7ugm220jCR70/+zPapHXZ+NkqzvqNaJ+Rla3/6bLV2VYn4mqhKDImJqkS/jAxJxDXLFTM9",
-	"e0LDA0ePMmjffdCwbepT9qfP3n6v5KpvRsluLTUj9luaUMXgnLgAWSypAXFekpItDZGVSZ2OOO2jp/mV",
-	"XF0zqmJH11tR7knJBdO4O8yaa2LYR5MRLki13TJld1Ap7S7JqU4e2Bo/0Cfrh9JtO8ajOuGNUwCyLJgi",
-	"Zk0FdC35dWgl/PhSqg01s2ezghp2Yjho1ngPZKViXbhm6o7nTNvx43It9naduLKK6oLQsvQnjl3XEcum",
-	"8UthN7lhGx2xuDo9hZPzJT77pPmZKkX3fhwfhOFleiYF242ZyQpaOWImXzOjeK5/VHJz2IlLQdayUk4p",
-	"kxsjb0glSqY1WfE7JlK9WdrWju/Mexmbj92oTxv5GR/+lRcmYSgu7WYzdiGMO+wo6AC6KBnJK3XHRnVP",
-	"MS3LCtodq6Jc366aN22PP2i6YvFVw+4qbezBe4FddhK/kcKsDzraHJXnZ+dPTx4+PDl7OHZl+3r+g5Ny",
-	"6GtsUVs9xY5ysCLIhlFhLoiRG6lUZOm7XT5Pd7kjEcMd/mQPE72VQjPY4++UXJQMJjqXwrgLHt1uS55T",
-	"O5IHW3ziv/5NS9EyRO0bBXSCruayMpoXbO4t0mxWMEPt5rc/+3OkkMxNgb1puIsXvEAUKxnV7MEfZ9ls",
-	"yVlZzJ7N7pjSXAp9SrccTsENK/azZ7Pna2kPLEoMXnDA/ELV+JUm9vJ56g5Nps2c26bOHn7/PX24OD+x",
-	"ZuHJt/b/fWf/31nwf3YqDTWVtvrOajRuYBX+RAtyhY01G4wuZGWeLUoqbq0uHLcGfrZhHdricoUGIRiH",
-	"S8pLZm+HaMbBQl0xo/Ynl0sTs6Lhz2Qtd2RDxZ5olktR6EOzdEP3xF4fTsk1M872PP+eUFGQJ2ePTluy",
-	"FDm0/+3ETcMJXuXanfhZ7tBmkCtoEWzZquCG5PZcgkMJX49+qNZYMDluxuzvl3nOtH7xcVtSLhh8eKvk",
-	"linDUYapvj3sza9rSXIqYFd514M/2A5OsvbZlc0WLKeVZrFWqYEmrU2fESms4NltkzPCaL6e9pmS3bFy",
-	"SGZw+OBKgUOXa22bi3dtWZUlofAG2cmqLIiht2AgHXRGLv7GchNbgNDe/It/zve2mZwMJv63umn34Kds",
-	"FnbZagxh7cC/zIR0d1xqZdt2NXi76Ri+7Tfc4WqbsWdfNuNFdB2ENKm1NWu2J4Kxwt7ZllINTF27ha2S",
-	"9ocHby5fv8gIE3dcSbFhwv+FFhsubKu4GWSJd8FcMWoY/N3uXteK/SVoItqRSse0gRV9qm919JUdFYYV",
-	"PTdeLqyKKGJvdyQDHFjQhayREtd+ZtcpLRtudZ/DyGFVi4LbntDyXbDaS1pqlnUEwK/egPMtXKau2R/4",
-	"Tb6GRfl3XIN//9pN/r8HM//vBduWcm//85sHzply8tt//eYPgxPkOjA4Da94TNBrPVL/x7Ca8LvmU8Qe",
-	"by0dNBnvmOF33Ow/b+Mt9tGNd8tFEWoEnHX0gxrF4b/YR8NEAf95xzXHnzfyjhURbdEZFrUSCB+BLvSN",
-	"737m3M1VRLerqozqGCasZmH2eF7sCTealUu758KjZHjrQetZ3zKWTMWUZ34r5K5kxYoV8ykL2noxsbo5",
-	"FfN8TcUqPnCzZqj4rDnAFBgjQbNgM2hewlnKQ323kLJkVMAnpEA9EbkbV/kagg9CFuxULpclF+zmovHu",
-	"//HtwhqJdMFLbvZ/BDsRbKSNvTdHlWWz88e4rrIZCO58+gk13HLJxW1cacPYnBH84SVeNNB3iHNd6fj5",
-	"L8B4jyyjN7Pj56MkhYy2p9kdU05x+P29o0rYn7NZrrjhOY2f+G7V54pRd8lIPZKUvfr3yrscxs2/NlSZ",
-	"iWumq8T5DzO0ZXJbopA77y26gxfOCxNpbrOhKjXhXJOdkmI18jhuNkiwIk2Xm6/V6+xkqzUVrb2cVC/3",
-	"okJBT33GcWXfv8bFf1eZiaZEI3CDxkQVd2WFCt0u0UifTDg4bDk6uO1WyTta/oj34UlDy9eS550VGbyQ",
-	"1JGxA58s6he4mH+liX3vFNQSXaCNf6henP88ol780H+PKHj8S6NB3HtZE/3xD2duiMNWgYthwUMH05zN",
-	"Pp6s5In745ZvmT03TttTHzx0wjdb6Y5WasVltuJmXS1Oc7l5IKqylFtd/69vDrrkm/Tu/t7FTDjqKTea",
-	"gMAQSrZMaSlcvEifEvuUrMy2MujGr1dMZ+6hrI5KzRd7OHDrf1NQTm0ZwpfH7+XWnEXEa6vkZhuRrtd0",
-	"T9ayLIhiS6bsVtYZWVSG2BujPXIowZhLVH8aRrFvh7cgMDFghKfkV27WRDCOZoh9hwipiL2/aKejd2tp",
-	"VSZZU926SRsJc9lYAxd4ldOElju61/Y7027+VjHIysydp6YVlf7u6eNWXPr8yffng7FMvIhN2u6dXeIW",
-	"Z+oGucYI1X3sj6rg5oUwKnb3yL3R59yPGrpcGe/3i9oVNDcIADn8ZcJxnytWMGE4LRO3ZqY1l8Le1y/f",
-	"vSRG3uKRsKOaFFaAd9ysM2ftk221KHkOSIHA1wvDwTdvi82jj7vv/76l0TF5t+qBC5DksmAZoWDXWoMQ",
-	"UDfgYAAzhBI8zwtSsCUXoHqgj1YNcI3OLNjx0IZgCOXJrbKttoQ6F2Ol9DPy+DvyP//v/4ecP75BJ+Id",
-	"LSum7fP/cv32zQURsI16d+0y6d6nRaHsrgPH4YYR++Rp2nZuN/DSTnFJc/BjgDfSeYN7vAPhGjhxInTL",
-	"o9MfOpWjh5t252evorSSfoWPguX89xEDydeUiwzmW1aGrOi2bXBwYZ4+nkWDrQdWIph4uDsyv7cCH44b",
-	"RdQksV2/F8Ov2e0R/RhAtIY9lD3WYTDRhzgwh8G4gV0gpLHXQLljhd0y9p93tORFRm7QHX9DFkqiL9Ub",
-	"J/IWJgtasUuBbvuoT9N25Bem+NKFVQ6njwmj3H8e+tXBrW8PapKvWX7LilFLn82WXBRcrCKtXhqykdqq",
-	"hXUlCoUt1ivX7tq2CRJFrn1/b6nSkWJoX8vqhmNr1xWJNaMJt6VgOxdUGDEjtpl5+jaNbRG7GHuIJYlb",
-	"gB2s2ce4FrmN27E7bgTTunc97Q1cE3sNs6Yt+oQ8XsxudrzL46rLzZa6RRqYWRBKL0xu2sJhB0IR3zJm",
-	"bU+7nBqp/sRWXEx1zzrD/+CepBiaWRnRzlWzXUsBG6oL8huCIB1Y92NGUkU23Vj3y99jQTfyr1dw6NYe",
-	"fbrdwqEJxiI1lHy4eoVwwHdvfiJ8Q1cs4ToBQNHhGSDIgmr26DwDE3S/ZVY1GUm2VJt4U5Xi6chG3WFN",
-	"92P9+zXYybYMExGb6z/R/LbapnzGyStzR48NuJRNbDfZc1Lzf7CR258pJaMhkz0EfECDXxAXZCN8af9a",
-	"8MKeB3EvWlTabaeWvGRNS1ZE4DJjl+IrZ/+SBUzbV2SnZGI97+DMqB1U8Zm055e1xpmwVqZi2kgF3TeE",
-	"C3t9EoRttmYPQrlwiKkjPBWJkA4u/n0YBU6MItrfPlE4l/pwC9f+6fGmQufFw+P5jqn9HOzfmEqvlCYL",
-	"ZnaMCWJ20q2sPo0K4S1DD0DiXHBngDuK7E3+lm1NvClD1SqmOn5ElJo/TqQwSpbWoBQYc9SPnj148KcP",
-	"z//84v2Dd1cvfnz5b8P6wH0ra82FG010ShUV+fo9XR3OJuA/Uj6gPjewu+1Ff3N+lcNrL42Eyy8XmglD",
-	"dnYLgZsBu6Rr6IK/CazBOCTuej48Sw6y6Xua1WPtnaKI1bWA3/qmYcLGqpdiyA3gvhp8I9rvqnBi19H3",
-	"G1mJzt1aVosy0C3OkYcXazrV9+7fSYQBNozqSg1rCej+a/dwv7dyI+9YSk7tb2nNDL/T0iqGlb268SXC",
-	"C8Cio0LISuRTTkCdy+3IoV3Do/adNVVxL3CoRLrKtkphQ8DNVEQtFYDpAgavPaLE8sd9tDjEMF7hVzTz",
-	"slWPqV4c16mWcLSkKy3B93Jo4V44PobRlsYwPL6tai27YRup9vMVX9R/WgU/51Kb6M0TG58eGml2cvdg",
-	"UYSSnJZMFFQ1C84+5mWl+R177b2UZzEp6GZonAXBlkYzHLuNm93aBdfZv3ecuPVlywkbngUOQo0OYUTk",
-	"QZKHc4BRawnyVog+0Aift0MPLui7Nc/XZMtUzoShK8Dl4udt5wAvekEenp0donMDCHcz3UMe5AbP/X2v",
-	"TkjnPdnZNIxuMg9iynyQ4hDM9Dl3vhFqIr3Rrv0i+W1me4zOCNcY9hmu0XWXo5vrOd3SnJv9VVW6XTM+",
-	"pmPNPSXlhkj076E3wN4WRThVdqVzOyI8KTomQqX3c6slnIzELqm2XcwCtMJEDSkZBbA3ZBVZ69It3PN3",
-	"H+AmwYWVe3BY79bUWGMvI0UFNwq3O+C7NcrUpUdZgzXYXqfkLHM7DiynzI7k+zMUWL3jaG1xQ+RyedrR",
-	"DIGknsUkNfx+XEWt5Y6UUqwy8ujM3pgfPT07u4j16NHZWevr9sGhz9sZl3dM5XLjEg8Tlrw9yR0OQyq3",
-	"urggG7onC2bvakzdWSVzdvrQ9vNhopuP44fq4KQFx+3BdnhOtzp61xkPe3FN/NC88An9oCO094/usU/Z",
-	"jIttNQyxgYc+ZZ3c5PiWS/49NhERb4ndCDvFjWEig1Qbux3s/14EQUqiDd0H/w4OhaZxH+OaF3zlAK0H",
-	"eqR+xiHe42aaqhI/TL4OuGVz6URRE9Cw7fT27NUnFu2kt0yk7eTgtqXROC6lvGUFoeYZEXLnYlj4pDOf",
-	"8aSfYDxXKhG+2zK1oSUXt8NXu2BfYIORlTtc8MznxvlV8rPbkuRgln5L79UfWjuzg/gIsXG9mSB1I8/r",
-	"V0JsXR8O6wvc2cJDNvb7WB9t8g6XRLr5Ez9+8aPFftIwnUge9U4K1ebSUcau5zU+H3XkuhtWY+WE815/",
-	"atolqqNHIgeJD1YfxrHT2nDNaGnijg/woUd/KeUq7octrbUD6aTTIBpbqcx4Deim4J1U0eCVYoCu0736",
-	"+yivVkrRTXRS4cRiq/Xi1EsRDABnuk8YXIc7yglhBIPTaNj2uXv0KDztLdv3icf45d8wrVOyNi7Kb8cS",
-	"BPmPAZqO2v72O37jZzPDtBl85T3T5optvbBintuQzNwCbwA+HOiLpDjYxYdwd0QxfIFjZMnFiqmt4rFr",
-	"0PXPlyfnT572hnLXUpuJeEmudcXUNPyjkGZOfRrfuJHbVzBNeYLsMOUQS6PAkTj4ekT1++15bXUlHMrE",
-	"Y6MRjcvKrKWK5pvkbQFqL+i7F69P+4TkP5JgHbHiaQ9sV5HXHpD2OoWTdy8LdR+e0lAlHO8uDVp5q3x6",
-	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr19znG5+eamXiQ",
-	"Ap9Rdwk1ZX/2WYSHljldzG/ZPgV28z8nv802KetPSWn0sHQ3kx1OkW/YN4MT1BpqMLCDaWqNqz2KrC05",
-	"o6Rvumu9R4TWxmxPzh7WiBJQy0QuIbk4cK5lhGp7Q5Z3TBF7jpPvzi5IIbR/ecfLIqcKoN/4pAsq0w1e",
-	"tpE/x7tA3Xdxsux//DYkpGncpvsS9Zr9gtjWdcfne34WTbNwoh7PLA86b3eWkWWRwWix0+GArHAs8/OH",
-	"j57OstmOLdZS3sYHVQtHfFTvr1/+BCxQHME4Tx+DOwKzyrTeSVXPrfvMKXkD8FegbOqM+vHZ90+TnfCb",
-	"tCMSUptnsMR2pG5QGUFwESy1++zY+Z3Hs4a7fvx64F+vNzQ/0Wt6/uTpN/Xg3VcBP9/99JMnWVJbxD/8",
-	"+vI5fMt9mxfNdLem8wKgEKhjMUTjCW4gbl9LKIKaC3DQjVuCtq6LxLxEI9EtppQcvPMaloIbTfJKG7lh",
-	"ShMpyj35mn00TAla+ifJAuF33zzzQ3WDvmXdrsYzkWqtGkPYtXYe8j0obhgx8mCRHmc9evnA2nrmctal",
-	"QS92M9WYcbjX9owlhQTorFGV7kZ5nj558uhpdpTGH1DER6lgLqLjzGq9+5UmcidIcCIgn0t8WL3hq/pe",
-	"GvmcB3RT0CfbtXL4rDA+9vTRd4/7P5HNYJ3finKPJGGRieVihh2JTuea5bfXkRxOwJNW4lbInYD8/lEp",
-	"nc9LKdjzOhn4s/KKoK1kUlE3p5wWhcsox6RxMNnEKgHMTrhX4u4Sl1nuuh+dxaarh9gYdwUAfhF3mYNo",
-	"RtTX1c3OsU8lv/jSx09iOYA9eFBgDwSEk4sga7lhC1nsSQ4UO5pIs2ZqxzW7IBQRU3zZPGXftJql774b",
-	"gMcPMZfg+gcKsq80ZpF4kqScKsWdhRMHzSY40urB4QO2j2HfufGILvjcqfeztLMO8VLcFaWxmYbYXnK1",
-	"ku7SBvHVO6SvNBAfAaNkxUsDGTL1GJFIsk50s0fMhq4YJLtBfJ6uHCEvJfjB+EV6nOyoSowQnkRyPYQ3",
-	"5ylHZtrXi8jIuVzOUzMWQPlrjihq+sbr2hzECiKN0Ypro/YeGexzDGPt1lQjU9GMsNR9QUP3BIpmdAbs",
-	"0DeMCk2ogLWoRWGXwK9gk6kVOX6f9Pux5xsXoen1WdLVa/vYFFc2NtyZqlq2hzfqmsVAjk41AQRgor/Q",
-	"6+nDMAWm0GU1/BQPGRRbuGy4qCIpWF5SBYiLXSuiMXiE1gH0aLdcur9ObHmfPCiX7e6xjWblXSe4cvxp",
-	"HsfTX5KlYqxOmox62I5flTpgO24Gapi33WE7STxL3YUD2bccQAUvps2Ms5n6uhmABA73PDLtZQ7u0yhq",
-	"ZANTlYjjyBXDPaLTdktv36/q90PzZuwrXQyydzDjp2P7czrkITx5Y4CH2pwYbgUfPVBEnkrVR1oPoQEB",
-	"BOBA6MI1yNo6JiLgaZ1Vj6ObXviFo+zjMCzpkPsRMeuDT8ZnBajXA972jjbfVikmF1lAaj9Z0zuGoFDw",
-	"8wOWaxTIOZ2u7RKOnLELYIOoZkPY78QOQqrUyISo5HrWh/1hnrkqpGBFzXF/y9hWY3K77RCcYCEmULrY",
-	"u7caYLSAWcaGnHzjn3+LJ0HFFd7bJXz2tlqwko3IzWjZ5027gOirMdZxKZIbv3UmuBm2UteInAmvfQwW",
-	"pBGlfeSvnfF9nNnHovrS47m6zBu3NUARBtj4WcHLs1Ky2qLrhxXcSEUKRXf26rBU9iGqZIUGiycQH33a",
-	"ITt5BCzGPkY4+84Gk5Psa2PJK/xq3gtvhWvsKC5De106oNqeioaGRhJCC1nDCYfESsqi7YNoMSHAau7Y",
-	"4tSdWqdM3J2+e3v1Pk6MAODE8W4L17WrWFbuMUHc8ZjVBi51xZZjAGiirl0ROc/GITdrwEhXB9ZUvzkV",
-	"OUvRB6ShzkpuQAUi0zQAVR1bDRMFHgkOAiUFa5yNBhj/4XJRCXuL5WbkgeZxLF8WsdZCWrYP/ZoIKmZf",
-	"dUFs1MxaXe4TxestjcjiUVif1HL97FDp9ug3Ut52M42RN2XBVlRglqbhZQk+lvGrMxExdHCbhj/3zlMU",
-	"4OWUSb/1HM504LrtWBgOJ2+FOWoTORz0lC+lvQ8e+xTj9cEEUKnItqxWnnwFdpQTuSystuAp3iNcDaPc",
-	"ytiVvpn/pdEx0yff3X18G+Pm8fAl3bYXQ+fRFFe6TrE2tAqNTclXAxYb3eOwxEUkcrkEtrRLWDRUFGi0",
-	"FtaIZPoCOVbsUi7t2iOfI1i1UpYBfYXP4ncNG0dCUls/bZZboMS3HwAHFMvj4ehDRr5gLNFrmyvsk4Bg",
-	"CGZ2UiVIShxZXHqmsdrMYUrDiASMxKstP8NohwIG6NuX/QmyMTSJR3EVjqUhGUH9VmfxeOq3/to5Y03c",
-	"uqje/Ri5W6nZGxlDc5buYh1JKexB0aa9352pLbE2mm8rqTU0u2K0cOT4h5zhE3xFwWB7HHGD1R7qCbTj",
-	"gZBBlODpqv4NzxC4zRtJFoCpYRMciH4WMDwRdXM1Oyl24sGPEaezNVcn4udDD12iitG9jDbp0+teRfxq",
-	"tBajnZbjJidz8tIraW6OD0RtLRPxmoSWSeNx+76fjCH2RM3SWq4Zy8g0g3in64ba+QSxYfxA9+2qhq3q",
-	"PGFdQygx+fjTCf7HefMff4jZhj9gdKRomxFl+XY5e/aXEfIEr3z6LUbACkDOul5oPen+kuWacS49Vjje",
-	"vg3SKH48gddvTlP6+rDj96K3f6i5Hg9FxZvfvTc1mVf24vVn++xoIXYWbfJM/IGV/I5FiT4hkppQT3A3",
-	"8SsAl9qDwGtw9riykomcG+95uRcEeVGxXoImrgmUNyCCfTTjcxanp7/U9FaHv9x9rue/uVs29O7cIBZI",
-	"o8AmGRBjzn3sUXBprxfMrc4gPN2L0X1g02uR/HJslL3JmxhcnJa3UErBirlnUp3k82oli47Tj9G00d+y",
-	"RKEHYG8V9lSvNCueuYpy+wDDbHdFwVaKFqwguzW3l6zm0l1TcAjMQdtnxOWgQQ1GRVbg0EIOawdCZB+h",
-	"pAO3OgLKP7hmrXqGrHtu731tMIfyiCMs7iqJhsx8zQsEU6J0nqYSZLuD5/m6yWWmwNwocqYEJADYYe4v",
-	"EBcaQFjrSZDKd/yflduSCk+9FQxyJokUdQnalYSZBy6PHUxhoi7BsEeVfdxyxfSQznR4EriGlzS/Bb+Q",
-	"q7nSECpjcPAr3eEY+UoTz12sqjLAr2l0s41Xw9P5DNayHFSqP0tEQIxVv9M4Ekq2NNNQEKOKkdVlyEq+",
-	"ZHa++hnxamyrWzRHooPYhNYaR5cncp+EbGmTKLfYYKkDLWNcDY4FAzZpIMxHMBQUiokGXeVdtMTaS0NW",
-	"kgEffKKN0PMyOR3d/jB3CmCufRHacTL6udH3bLatynKumqprvTfbqiyDUlPwHyOIB/7VP4fvVGzECxWr",
-	"SaL/V6TkH9YUWFOoDRcQUAyQhEdKObhyjCCaYMdqygtUtHoNQJ0Fy+WmjukjK89NWH/xpl1jsRVJMJ7B",
-	"RMiw5GKkn3c8Hlj/SUHxcW7WmHmE5skFoa7sshRwbALJ5EiggYpVoMay8I1JD1VCkyAlnStqYnDPlwaB",
-	"qBTC03CQ2ykQEuCoQLmv163FCv3WU6FE7u79M+bGR8lTjguCuTD9vJApfxr+bqRppfaGVH5j07+vXR0g",
-	"+47cLLSRgs37itw0ZgCu/VKqlTSGiQtXkMS4g9uZfTWHCwiqYs4SmcDYoitazodjabDyzbUcqNzg3XIP",
-	"OJTa4EJT0PYdlA/YW3S7LfcczZgR8bU7pgqeT3Aq/OJeiBnK1JB/vcStb5VAiFJ39ugpeWk8VdSd5MVp",
-	"gIaZLK9BEKcrsFBoT6pkFZWCgf3utJYEu+vD1SvUEL7QgtVjS37HyIaLyjCdhX9W4fi025mjXX2/YP+G",
-	"k4anEJ3U2i8aSnacPc1+bG++YBlaLsRUdnUW3vC8sdV/SYSMnAgeU0ao61/Yq6sL/3vl7yoFQPEx7Wmi",
-	"7Vom1OAkxicg6oAo1tCayNua8GhgvA3E6vjCk5j7FjVwvMenk4NVAtO+88uMrSBrOxoPN/o0SjixuQk4",
-	"/I0siyku9GjhDhxe7SCp+5Gst3owv/fjLOku2vHp/DG3QgQo4y/Js2zmTORo/DRo7Rg81gSXCt7KCkYL",
-	"tNfHYD6sKrdHkjsx/Q2IFvuMOGca4SIvq4IVUM9LeFZ6lxlAIWhdicLeougeHSRWPWF9K3vXsvaivTD7",
-	"S9TUOlKdu/sYCN+0q6m/GI1peRjzftmYdx6VURsD7mUPhgczwBXusiuBaUrtmWvM0PbcPXz87ePvHj19",
-	"/O3Q9G0Vr/lMIhzJDG2PrLGjATDC/BEJVORY5q1eRPLw/Dt/le6s6JMhqsrgxjdmvv2WnUNhv4g0v4K/",
-	"+0u1c6ttKo1xvAxvCze3bH9jrSv7H/8NMltuMudU02hIIkKtYTn1lxlvwLmOdMlsa0zk+Xexe3tNYPvo",
-	"PGLkBHZTijSy+4mBrN6O6qcrzxJJbtket6FmJcsNXZQBx6EVxChXpF34wzmHWzAc4JhZgpO+phr4YzMs",
-	"V+TyOFFBGEn0lip2UXtgvGxjwARsAgKViyga7jGbIB7ki9tV/Zr9B75cfnYacLu5ZAaR93xNcocrvlpP",
-	"fyuFheriF2yP/DcynzTXk0UcG+kh6ALHmUDvemEHAG87CBvc/92oR6N2m479yEvDokVx0L5u6s4BzbDc",
-	"CcKFNow6UGqYD4C3MWvCuMvYLKuPfXu64V8OkbLOV+Nf8Nl92lT5LV7n8IJ6jPXwU5S2jC2XLDf8bvD8",
-	"sq9jtmJrm8xXrtmx7057vrOMK0SdHXw/C8bRv8r3ayv+U0Jrr+TqVTTPZ1I8V8ntNpZVa5sOOEcwUQ25",
-	"tF0pqxGesFTm+nskAalp6Rv8aRIK65MlRpTFr9PT4pkSrUm0+u3oWlnjIAJ8ACBQ+8Zqbp54mbEji4N1",
-	"P3C/ku46fR+XouuDqPsXV5dRzehO8MOy0DtZG9r6lLwU3tgGtAwlhQOQuHL7gJQxkC+GZXX40rFnH7Lb",
-	"Y1r52Nn3aLsUCbVnAQnbG7RHOjLHdn3kAGHJZXC21DGCT9nMRQRHv+uwcIfHu12WbkJOdix7yAGZSpQ+",
-	"NUoE2mO/jEx7x1Rn3cTsEAFF4PGecpS4DPWcfj6HSre/ILuH/f2TNE6udYa2OEqyXJKF/cla3rwJL8KT",
-	"h1LthGh8YNZJzpFuIwnly+1Hf4vCsWv6iHvYZN1jZwQTTz+IGbTO/eDgnBo6KqugVZ57ZmW5MV7xXw7Z",
-	"Hy/YHCLw+sDyibyFdx/e4xbhmtxyn1x7Si7bdULqPOAba+RhePBGMSTRmgMF3w2hmuxYWV4QWt+0bxzq",
-	"9YZ8vdiD69Ld4iH6d+Nv7zcrJpiyLWf2j1Vp8Ia/VHIzZ+Lu5puM3Pgpd183bLMFZ0rT9jf20547Tm9Z",
-	"WeKZAAO7QePpxh4j9V2hUYuQFdSQ7ql6p615UTCBFBoZomjq4tOeVygjNz++fPHqh3nd4Xb3CQWaBMxl",
-	"RuCPtMrIvYxFsokr9utKeXnsUAuvU0t0h5CrLeJ/01KcXtHdawdqD7KhjoFjtpNlp6WPDoI1w2+2PLM1",
-	"2rchX8FcmMOkPVmwEy8O7t9Yt0u1XAquFI8nbMxmqioTVzXXq6a6c7JifCsNJ1RD1l5q/hv3cDwBM8kM",
-	"8iPyoIDAHdZXPyU/B6KJgDBXG30jIUrNNqODYPCpND1I4Sy0XvGxz9hnA23YCYe4jPX6UHZPZkAyRc5C",
-	"/JxiZKsqoKSBxKlEscv7QxlD5lGCp9P+4jQEStOzwP+LqoC8uXz9AvgrnSDCHyZV5L2EC1odYtvQwrYO",
-	"7g3wLttJSdVxTXO2BH5rSjS9Y0Xd9xEFn8P9G1Rz9yLbt6Vx8+hU1uuEq097N0bEsxL2AhC7U9cHndwJ",
-	"q8xlWTRVOL381cySdpjPnNwhpw1Kn/Mpjbyo1UfykA3jJyIYQN+ETs5MC9+bNNNtf/eTkCGhsRzthEZA",
-	"NxSrUnFNNINNU3fjlPzq4HLbCpG0iuXWkC2s6bC2p/Bi7/wdtvEDbtVBlzms3GGffkAV0gQHnDDAF9HL",
-	"QmuiiahQNATb5A1jIEJNHw/D3dCPuYTjOSqRVpGwO852iNCAPX8odqfkJSCVW6JIxR7hxKzUzE4YFDGC",
-	"qrk1LbizJGp9WgQTACdEd0e48MmRQj4kKtamrKmzOjqv1NIRujQnmwsB1XedpqNhPA0LNlGo14TDHQ4z",
-	"NFsiutEUXUZO+wXVA9DHXArTa/8nE1ZTGDmkJYaai8TseM4uyJn3athejvUG0mkIxS75RzjyoLvJyZtO",
-	"ltud3PQB5kAmhaJwINoJWUK9UH/Z8OGopu5/T3w1Xntv3DoeBIl9JiMCAxlD4sYFs6YZLyLRuP559t1I",
-	"TDOPpFslIfiIIJhQHGIaNHgkGtF2up8Uwn85myWYNMI2AsO7sH9Gt6PVMEUFufD2jwlr+0UbgtBlXxTz",
-	"vMZ2HCr23NXkHFGzLqjdCek0kC2AhTJSuHanra1U98DUhxLOC7lxInIIOFoJqdh8q5hmIhYleAPQua8c",
-	"q0sAyqMB6v0rh8+zRzzeY2VASH84ae6rgAOMjBrwdzr1EXcII7s51TXa/whcfCJZD36yh3Uy0Xxb0pyN",
-	"way8qx90ZbkUz02qEj28xFJltua6Wi75xxRdpLRW1oKtuSh8LOc0zH4SyOHvWEUA/CDVeBIzJ0OtntQ9",
-	"bg3NT21nHrNwK8W2c7ANf5oOpZoa6my7qlJAvZ/fv38HUg2pHRL+fZ0FHnQuVlCFYg2YxxH2hguJdj4/",
-	"MB/3ES4KtdyXi4wGXzmCJv+L6lJXlTusyI35QVpi+dx1NIkoWh9XHMDdvvt2RCXfjqIerL3QKO5OaIDC",
-	"tcT+eOGKtlir93Dbn4ZVsPEFrJ7uYzulzGkJ2f/ZNK/e/w+OjvtQ8pG7jcDrIlkpKoxP50+M9+CyAvIw",
-	"sPGuqYuxRHN+E2aM81bGCyuNx2i2tMxhTQjn+2x8o0Ogrh9pblAjfT5n31hEQbfEw5Zq7aoRSrONmpBW",
-	"wuf2xjmpQxOgC22v20CiOk7apY9nd8LO9Yz2Z5fmLgNCsdya0ft57g2mDr2Kc0faCykyUtfRCtBJcsMI",
-	"LWvK2SPjiq7XB91JD/+5y3uccv64V0JY5tTwBrSR7tV9nOTN2hzWfe1fq7pSvF2Zki1Nip274aGKp9uD",
-	"S27LlJaigeOSdmQqpcRwjAedDR6KT1+dFR1ftMM9yUUC9QQ3c59HJFc1AqrOZ9F0r9vJ8wpGhzF3xNBj",
-	"kA5+50tCsdFCjmZC7q/4umFFylPoEt6A4SMRTRAmfiJf2xHabue00jAFdlD+eUj8dPxzdoSEG/Qi7pJx",
-	"hnEkfDmG3/oYtcJo038wIMwxKI8EwCAc5b3gDKDBd03Jm5Fb4/iAnL/7ND5xSDay0xnXJUsPJ44kNY3Z",
-	"AOMre1SaqRQhY6Ud7zSuz+ccRDCebJRMe4jbG7cOB3gze3WMdmGKFXFknfsDyoZ+Ioal+RP4FvqqaBzO",
-	"5LraLOpStqP8DO1Avp8jGGU2c8mMSzM83/dy0LYW8Mtdmmu/xIHwyi0TpGRGoyKG/HJ751vZq5TGX7gg",
-	"OyAKgEsF3LFKLm4BmbKhe6IZ65BUXJAN2yzqmoEuCcm0a3TaT8+yGX4J2ertK1Hz96ejquJ9Pto8Opn8",
-	"jokP22QBhjRRYG0d1Zkz4Cq7k2W1YfZ6CjF/gXWmfDmCujBO382/6+D2XYj2314LB2eyk4/7keam3MNp",
-	"Lpd1+MOe9KED4AAceETy3TTelkn5YAd5LKmk5Z+UrLbvGY0ceVBBIK6L3PP9mxTfd09Hv233w6W+nSjr",
-	"tU8qiEE9HUyOhLS4yYCrFtfp9GmHb2aux8kpeE1jZ5q9Kg96S+wz6NLuu01CQqqH0vDatW2V1X/xKZZC",
-	"koWSO82UtUAKfToCmgynif12bGiOZCOsOeY4wOyMIDMYgDOa/9YGkzeaqpUxDfmzjCVV1YiJiAHkKb8+",
-	"Nx6XINm4rMkRIGSqMWmY6gAIsKPC6LEEGl0cMIysHofvdXTOZVlMPzyaCep6UQf2Rj0fR4zKfTQ2ipdF",
-	"q82qArdNt2pqeCtouvSyKFkfWx+4KXsoH+tKiAgWRZKf8cwnUGAoYTgD9RBwm2DbAflGgbWOR9CY5I6j",
-	"9jCbY8012Uhh1hmpoJTEhheCr9ZmQsvzLVPzAglex7wSK8B0xaAedjGp2NKQhb3aYmB6hDNgrGsSSwbN",
-	"N3wxsmGY3KG2P9grzOUGCksfxyWGrqA4n4tzVrbDY62CrUmSsHFn9hgaFocAdoBf190s2Fntokwww24F",
-	"/Qbxkxnf/WXixpFXSjGR72Okh+UeLcytstZgnBBk0oWlo0iOTwh7uaEr9pyqVEVW4FvWSC4hUSfYGb4g",
-	"C1a66vnLUiI0HmopFlzfZmEdGE+B6aIhgNmqKc5iqZQRvVerImQx0GETY+/Ojqh9xFaCqFEcDgBjHdmM",
-	"nY5i5LNBvkzHTLKnKWbYr+wx7mrOjIDv4ij8yH3Xw6wZ7GBSKlyy5oTbyY+8LPHsWOxd8S9hlCzJtqSC",
-	"EfC33kUS8nqK0XKhWe7cwZHAXU8R3F72ccWghJqcRE7eril7qKpGeQZfOgLze/AJvhQL+fFzXR/vQEO+",
-	"kSZRv7ISitGi5w6N/sMN5iC4moMjxNMHB1z7USm043tN1dQrGO8kW3aAxD30Hj4I5P8ZC7zQMVU7bBfc",
-	"w/GRbauJUMNfMNPDbaymkh46tNPlfB12IWz+yVmqSzUlxIRNfw25ii6M4IutU03+8PvvLuMS0iM+fQLS",
-	"OcSx4mXvUBFgAWU9LY+xzqCL2p3O5f+VJva9035wRrQgYHA7j9XKDMMo7eyyZFnhDY1XYtzQj/PSdSVw",
-	"IDw++/7pEOBk04L9BU1ycWyTPckytdbtwmEVW1UlVYR93CqmAbv79dWL828aAd2tZcmclGyoyde1iPYj",
-	"ZPpK5vjHw8u8u4f58QT13fxrdb3useX34aGxEaBgP92TsteGliW1U33NjOFiFaupXBXc2DtSn9fT/kyY",
-	"wMowTlbhRdDht2xrHOI8pPuKiJxj+O47XV5TXl7bC1do5YzqH61ZutvM7rZ7Tb20Uq70qM5qvhLzYSbh",
-	"a74Sb5v5Pcg8bqa3M5q4lr9jwtsYnXXa8khaQRAWUvk6XkUC/JbzQvG7hEPJPdHXel4zQI6rqCoLluBk",
-	"zGY5lkEe1YZ7tLmbjyl0zNEFO8KIto9OG9UPtvHIoJhYxTmvD+/8o7/107sPsU+tpTZJTXvLlGBlAvRw",
-	"x+aKAZQurhNLueqTk6YC9IiplfGjGLNyE2yV7kevYXJqaClXFaIPmhsN8ndMyli10/kOE4Jj2JhK5L1L",
-	"pyoB18QRX7lyj0I4Wiq6Yn1TuqNKeL18ZNS5FgeY81oCnEY4kMyspUk69abd5kmoJm5ovHxPX7j6C5SK",
-	"aNdsuF+An5Ll4DJf2WecC+pzVg55VOswNnzat9rH3xuMv3+lLvOcbScTTTSLGdq5Tx633OePYpBkrrcl",
-	"3c9TVAAxGNZtwkjWhoqiHdmpudm5uD2djkmeRPbpqB0OEH/n7Vl4eJ4NVwy8ba2yd0b6L/Sv4FHUscEK",
-	"dmLBJ9YCI01nJi7w522OMRPfuVgPkbqEO6d/Iu8D8xGowOPdp/8iF75s8YQr8yU4xigXALCkrsiA4z9n",
-	"onARUYOUIT6vkJsamVD6iifcABwECnq5sgofuSG5LBg5sxdujddfdLyiV9aRmCAJXFMqkZINo/b4Akua",
-	"x27ncrOhoph2O7f3jP1W8hgG7YoB8h6tAfA0f+X4iI33+rq/EvdtwF0G0H7GzZqpU/JWMIdJxp44P0Pz",
-	"cagXUJbTSk0ycddH6pp6vxEP9tEoOoe8jdh9RxtH6V3fjv2yLLnVl5AI7Td41qRw//DmGpCrrdEcp1I+",
-	"r5qkbyi2NXo3fzZb8pIdXXg3SNYNld7T84ePH2dRh8VYgGd/Bm53EP4ScDyCZyHNOrbTqnp06KF5+ngI",
-	"QlIwKznzrvPz0O5PuzdjIlzX/ezVpT5eAB57nqBSaZQeWrFfaWIfhiqGa8dUTbZK5kzrZ8AVQbVmmti7",
-	"Oy01llgqSC7LkuVGE6m2aypY4d9pRdYimaGjbAWpjq8HPfVD7RV+8uTRk8EazTHiZNvSGGlVjBYJZgqo",
-	"HiSlIXZbEr3Xhm08/v3EvnJRo+NAPW+2S+09/vFJP7Igt5Hb+UrRfAzxveP1tkvfMOAbq/ULdzyCSgXp",
-	"8WQfKG63EKi6IA/PyGLv8/1aWX4jcvygr9h6xBWqb3Wrg9ivjHBB4NDz9q8/4LChZ4Sib9/Xgr9++dPL",
-	"N+8B4kkJekUShK3aTFVFv2LuDhSYJ7rihpGS0TuGzGmOoeZQOTkG0Liljz9CkxoMimcwSlUJX27AFWnT",
-	"7VRLCdzhYNlsqLrFCKf35to3YXFUvLj936qkzqELLcvKMGK1O5o+//LBKp1/e/0Khd0hXWrl5OZ6VcpF",
-	"vQoP3GQ8+OPpx005DD7DDkX35GGV9v6yDnbmWrLrYGg1k1E9tRfk6VlSnrsV4KMSDds6wkUG5bgAf4ye",
-	"hczZWtQgo58zS5ftiTzWOkmc1tlM838wj4ipB/bw6bfffnv+8OkkXO5oxk4gkouBXTatzY1FwnR6d9t2",
-	"6r0d7GVXfQOUFbUnmz3jCHhw43RfqIT/KQdUahkGjhFvwuZU1MlFncIEIRPCmrqgzpg+aRONHPzq+OC5",
-	"rxPmKFhyueVWGQ2XVUycrOPEZBQ3dCJM5C+Q9xIj+jO7l5LFr6k2TP2Z7T/jYvxntr+SKQ+jz0gZA4yx",
-	"jYyE0XQxnO7VnkSSP1cLpgQzTD/H+2XClc2s0Y6Jf8g7BJUyjBM7Spp2iIuHgCowO0nuqOIeXttBirNy",
-	"E5Fle4n/mZWbDJk8IFYD1EYORalYyaiOB5ZvqwXLTZlo1f3qTo6mKdu0k6esZkWwXRg+6GAMzXdjcxxk",
-	"FCWo38feQfshhMcXR7T36s91/B6gEmtuI2g9PjEuwSIsSTXLZsuqLKNmzisubp836fudDI8v6EYfBPCD",
-	"ApZbJrTzUnW9vd7scyB+DXy4VjGbNdtoVt6xEZB+mGjbl0Gn+Su5qmf3wIeFY+xn+3SHe1HlTaFfu9MX",
-	"rlRSJMluTLaM65Y/zkQ0Fey9w1iSHbjrMEoWfL9dfKcFscPbmaOqSQBNNTO99bF3FOgbx0MrbYOporaa",
-	"mRQcuK8mKDfEZ3kcAd5v1tivi/9a3dl6GvqkJ36WwnrMm9VN+Tr873DpWDF3BIx3Pk77wpAYjP/uNFuh",
-	"3mnjTIXWsLLDuexbjjfuVKjp39iiQojPUs4w+Go1g1JSxdWna2d6Csp/2M3d5a84ZpNlvtjqtwC8OXLP",
-	"tfdZahn/gxfQcaiTkZZpJdK1lBNJDmOK6jQFYkPQGjV9FXbc3N6H8e+XKaIZNgmoSWKnw+OJ3r5XCPiZ",
-	"wGTADI2L8h4M8xpngt5EX93YVS+Pn4R1vaT+FakrHDkqANeV2NBcMvILoWQ52RsH5MAu2xiZSUAlEG40",
-	"K5fROjbxyPBaavPM3iF9RU+wvQ4B+YrRfM0CMM5hzUr3jSZC5dm9kIYQuCKwoIP93k03kv80ppQWFY9x",
-	"dVw1t5GmQ2OUXG6nZMlzF1uPHJXNA63WM/LDiytIV6CaPX3c0hKLPdD3hR9/+ui7x9GsOiHGpD7Lgj13",
-	"j37KZmuqip3Lu+m/jIM8/Owf70DGWjH/WJTfuxJqlDTyNMc8wW1MFhO67REfjk8gzJKaKpZO9CdErgeF",
-	"yMJl+frF8x+uL1GUrn++PDl/8hQcsS+K8ydPHn7/DZF3TJEbd00lzG4wgIQ+vMk8J8+SBW5RI2+x+mTP",
-	"ip6fPY6V+4RXE/cDJZEHmYtV84kBaExHnWDzbbENZ25Ir5TR699AiqKXl0Nns0/psiZITm3r8QBDelLg",
-	"pxr0Dk3VGusIKhD8Us8s/PTuw+SMkJ7yAN2wJMyCBg3o/f9no/RQg6g8KNALSVgOqOyyx6M2yQDIXxZx",
-	"loAR92Z8t+5kz/T+HGimqeeXnU9/gmF9+CVVbbynHbwOQhqQj6tPyTX/h6tkwt18RU48B4seyuhx8OIm",
-	"SHAG/xed3xFQ4/5VOQQLD0rKJPBwIPUtWMXTx7E6ax4wPAjX68H/9o9X6nEiGJGvOhngkKzQVUaPMlwk",
-	"4LaVZmocXMU1kuFn4rLvfd5jK0Ja2WQ66klqyPO6Fhc4VzCF0ycxpMpI8A1V+3Tbgu3C6j+a0ZIVzt5L",
-	"NZoqENoc//Z0dkkWjfa7Ae5YrGsFFbqIUVRobrzX+OaipsfDq6ybmbjfR7O+WogQPotON472mEgAtlm3",
-	"MCbwd/zHak8wCkezlHWjbg6iYsiOIKbXahm/MnUQvBP87AFiNinaWKUsqJxmpCtVlUCETMCbYnh8jmSg",
-	"c8FYEbv0fxCGly2KSloA4y6+TvD1DKuF2Ash0gLXJVTi/ZwMBM9md5ztaoR7BIRQbBx3Vykl4EKUrFbr",
-	"sOdfacL2TGdAMSn249nawzU+RJ03ojMAUn7NBJzz0Uv5sYI0tmhu8PF7iV8GYzk+gvmaGVpQU20mnAiw",
-	"wUejJ/HpxLcVz9/FUbOvGRUa70NIZqqYyQHbYviG4ZX8hpobIgXCC7aM3upT8vzdBxckB5qLzIE5anMr",
-	"c/d7beo/WeF0mynF1jAyB2R0vle+reYuP3Zkdth8qViK/5VRbZyu2lGdYX0NWYzmboX2fc732P7sFId6",
-	"x+NemZSH5UlLOhPU49JkZs7HdsU+LCsz6ulYKXDMPvIrGOQhBd2uu9R8LpzmzhSmN8c1U95iaNsPdtNM",
-	"0RXNTosodu/LTcJcLjwYYE2149iFtFrnxR/BU4b9TQ9Up43lcXtPMYDA8eHsV/fBq+YFNMC7Wni4Dbc6",
-	"kRk18khKLhg0vN8aUt3Bnhm8as3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9nwu615mrJgF/",
-	"WyvGkOZKh/hFRXd4q6rgILYvRCNUr+Xd5Owgsd/RfaIAwW7NS4YsljgoCGRjiYS47VMouZ0HILOOC4+t",
-	"rB0DaSYAAHRPOhQb3El4cYHF9vCoAWoQ7lM2tjxeqi0VLftRKjSedBgXg3NqYc8p53PCEUZqBo64lL6J",
-	"OsYuIccCeB8gfmvIRmpDHp9ZC1fR3LjvNfU1cqrMiWIF03wlDntScybM/sdf6Mk/zk6+/+1r9x8nv/1+",
-	"lj367pP/+zf//Q+xbTzILdzJMwgY+p3nxTmq47AAWtpbnhnG4rXw2nS7LTkr5jpgJBhygjfZ9dlsUcr8",
-	"Ng4m3sNKQ3lAIUG0AiIAWlphWK3dfRMrDz3zcCmPQvYig/GPVj0YR1aj6ZKhfRCdlDpScU9Of3s0WsMt",
-	"l5tNDLFcUyBYjYhOs7AUN7AAeycrJEUpKAVF6sUbSWgXTEU8hln4UnODpd3QA2Zt7XE1RWL5vyw3rJi3",
-	"OaQ7J+5+i8RSO58YhkF0z+N+0brXAbpcVdqwwm5dTCwBN28e90nwkKlhIGnQPdh7fWai4GI13yopl3Mo",
-	"BJjgr3IP9tJn2+Pub8NTdNmKp9SlhE2lBCtI0a47E7Z9Z0WHSzF3vUmULDtyh3+RooLwkRq/h+/Mmwhx",
-	"JPLuKoSn8Rh17WYP91rKspS7uLIcWC+IYMxvE+jGO25oOWqIv+CTEwnUD6oq+u0ZXexQ87cVQ8ygsr26",
-	"3G7VdEOlPWU9hVeePh4MoDVNpfqIdCWHjoy0iMRCRJdEGzt1ZCdV0fhDuZbIw5PYUD0lPYwkhSSVKJnW",
-	"/uy6TcD07pgaUyLNjvTaPxwN/dRN9UIXQoaWGJVWDOUMToXakQD5uVzf1skPXll2ko/LEqzQmlcdsQX0",
-	"lpGtLCJRH/fgvM6KTByadYPhSb+hwGibojDCN+J6Ac8Nz2+32EP2RkYenp15g3A0Y4mbWM9VH60wYHZS",
-	"3SY0FP7oKFWytlmnWC5XAqJn6PhvjNLntOS5jOtZZDPJS8ixHH29u8b3npeO2/vAE5oq5+vI2C7fvcSI",
-	"n2r39O7h6aPHp48Gb4EN1UlbKoK1PBxcUtwbI667V63ByEThQM0ukGMf5lLoZ4eRnZ68tgBuspSqI/YC",
-	"Suf5ZJl8HV4b3QdO4AMeLRm9OMJg7pVcooEQ7eLYkHpoH65eYV7dr2xxba15h5guGS002taN6txp/ezB",
-	"g62SH/enbvFPpVo9sEfwyben5JUH8CUvLo3IPDw7PT87fXz68DFgWiIkcn0EGGHCjb7l2xO5xTk7AY+M",
-	"VYJGVexoU/+IigtTsrP6LMEXzqL2QJoY3iaEQdnJriEJA7HrYVMktdl+cNH1brmEsujJ6ILa37hvkGgx",
-	"zizdlzF4TAwPe5V5SgBoJjmueFXuqTeoQqdR+VD19KTakh0vS2TrYJut4UAKAqeBUyNQ/ch7X2DrXRDq",
-	"S2BBZrfcMLwnraljyJhAopxkBdeG7t3NYTSB17V7ZzCdDkGX/hO9y3BtqJoK7g7rpHcwxV4ZGUl2lJtu",
-	"AQXvnxg/gRtnN3dOeGv6+FWD+on2i03Cos6svQGZNvHUxeiEvPAQuWgSjCdy6c11MxKyix3vtzu4koln",
-	"aBoOLX0k5S6QrCGh6UGiBflIw8FTRxLvkXhuPlKy9eIuXq1hCnB96OYxIpbjy5VGLimm0i0AHhKyWysb",
-	"9BDmtBcFK6yxbjKi9yK3/6B4lysy4n0MGcL55i57sv4nu5O34T+Xlbb/hObnwD+UtdCRwb/m2rB4OrNI",
-	"cmkfJtjhkkGcCSaid7HuI4zcrPyXKwjmiSETmZGfiVj8EgjFHlTi/aAQ76um2xcu5Wabf7tcxi7Ll6Gn",
-	"2iCs3xr3ht+Ffkt9i7np9gz5vOh68lxuauccetdrXVGw3Gp75CYBimapCu31h+YmVRHUe+o6heTykvKN",
-	"8yZhy/Z1iqp2x826UDRaPCl58KM7i6ZtS0cG2uPviUYXclmVBXFkAduqLO0kIBOJ/SP+hexZwmm8SRW1",
-	"TDqG7VjYeHbTa3g8YXNzV0gA2+yfmWsTdX6GOEV0LXylkbLC2d5eRk7JJVgCdkYaA9Nx//jlt+amFeOq",
-	"LPGCZW0m/C9HGZO6uk7PyPvPe+t/oHvrsaGB0Cv/z77zZvWl98JTOrCds50cWcm0m/CYK/BVQzwcOdlD",
-	"r2Voy6EJHu60woqrmrXM7tTeuqZ3sXwRX6I/jihtSAbSkfrhs7eblu0+2bTvGktNV0hzPzmRTjjUZcFy",
-	"XjCfSkdrBpgDhOPtHCrkeIKhDhDBlzZydY98VUJf2mgHqOeS5qxwNtRD8hP/UzuB6tuHZ9991yLyO0vW",
-	"gtR9xJOBZD6NUvfGzUaX5YPuFM1Klhup9DNy8w8p2DOyVPTmlPyZ7bWDkftsqwc34MDftduBFB9iZFlE",
-	"Sow8Oo+s6VZx6UMaHYtpY6/UcNdFJby0tmwpd0wRKRzEHUwIdMq7OS75LSMPz79rTfP5kydDM+yNsSht",
-	"W6C/XZIKcFyFRXW9XUTA1NH2RHGmjk5i791OmN8pupmvE3So9lLV0gOAtemwtVJ9i3Cjn959qIFm5AYa",
-	"3vDFTeL7lZiXvB91ADRWLnHWZY7Svfc9XJCzrO3bRo5VaLS1Ag/PRlCN0UkwvffUAfSa9JdAxHroK4NI",
-	"cWCpMp9Hl80QOmL/Y7l0/1UJBx4AcgHbG2o4IikKrjGWmlS3jSeso3AHWNAbB+AU7pb/1dQ5QMg1X7Cc",
-	"Vpol7ewdRYO6rtl2TJm/FoO663Hq5HifjPf7MwW3EkRGaek0D3CRRc6Gdrmg8VMOrfZsN/wq4gzaeiPM",
-	"qD3KuIpfGbBDQ5N2X5fvehG+7CXcf2b6JSJdBypegujopejt970baKPN6tYajTDW6oZTS/Fhu1LRatH1",
-	"VTllmbCdD0XZA6jALIYRmgLaTXXnlxpo889IXGilIvzHSC3A4p2jyJufO24Bh9T3Rcwj6wV+oZaR4uAV",
-	"49MXKj26MGaTv9BlE2inp2RoDCLIBGz0kVDI+8l5CAcWikJcNA3Pm5hCQ2fkZ/S02XLBHyEw1P6Tc6u0",
-	"/pZTkbPy8GVf9DP4ozZVfttpUaqVBAlr/Rno1tD7EPy1YLDdDz6Vyzumun9uzKvwj+Lwb3dMFRxO/MM/",
-	"zu8kL+qLY/M6/qv+AvwztOLgDx1TzqErAFwBM4nja/05HAvNc6b1KbhtATXHlJ1CyOWt/w2BkFk2W1TF",
-	"isGa5ev2Hzbyrh3GDO1H56rgUjzH0nTTDjTmS7JNrATS8fkMZdezOzbFdg/lvWXBnw8V29xEw7JQTjnU",
-	"P03xS0wCddsnlVhd28GDyQIt/84GSajd4FMb269f7Ni5o7z0CZaRMz1S+3JoWjvSMhRKb3rQfG5wINPt",
-	"qvsZSVtOesfVN5a3qrAb+HmbI6izb4AzLm2eQOlpo/ZEUx5nR7H6o4oW138pCCUKj6NIjWguVkwlfJo1",
-	"Dw4XZM0+xoMQWlcJegQoLTItjxnMctPJRhwIPZk50FdPg3hHtrWLFmQE8PIZcSo5I8j1WVz4RKYN3QP7",
-	"VDwqVS3SReYVn1i6bEeFiWantHORQicz0pkQ4MHzFHtI3KddeWTBdnHl1CWtqDxzNK5k3R0/hYHYBUsX",
-	"3QQ78V7esuMKUHmuVS4ShTtfUW2CEQOIBdACYRZk7R169PTJ2RCNVJytCGkq8AvW0oo56QfKhulcbgcv",
-	"RjBV1/Dk6BT2d1TrtNPnf5NyeR5g4k3SVcW0AVaBhYwDT+vKyJFftAF7eEJPY34g6JP/0GfU0bMLdB+e",
-	"jXdR4PNoj4V9/ZbtL4ti6qGqWMGE4bQcqht+8M3B3dTEOUu6NXJ7xMYyPL9lQ6kdDwczO7CVLBxt1r/p",
-	"7GQKvcMD6IvMZ8QoEPSOr6iR6rRpxmo9TLbKEByoiZH/cv32zdffEL1lCNAJ1H5YE+RLzV3PpP2r3dtR",
-	"dn4MKOtp0/KuWpQ8/zPbP6+/DocNl+IttmengkhFIk9eIadk68El+ZUtLiuzFgNz1vXvCqg4AYETiOSA",
-	"cAy7kurp88NPzd1OquI5eMemSlylFIukP3WrUGb9fDyfV8HSd2KADsYP9IppNpkt2dUBnVjR896rdPYP",
-	"EK6KeDX9PA/hQiazvbTcMMBl75Q0DJAnO4yIrOl2y0SCajFFpg5BFivdNah76bAsnqo+ybuYjBfFMaW/",
-	"RijvvVGwQXYdB5tFWaodUY1LqXYNBb4jdKHMaxeK+yfs0MaJEjc0osVlL+uyTphvZpha0pwl8vJowmEe",
-	"3Bm6ngZrzwvDRM7qQCsly6osoQzT6SQTprHnwV6B/kRF05d0mVoTcbOJs8X/WGdPXNi7aCUcB6OHL7gM",
-	"t/HJbG7dO5f0WJFHt4NS8mWvcmtZFs/IOSQk/E0udEYewX/j8zojj+GfXGwrg4VR25R6S45HK+EhRuZh",
-	"dp49yh7/FrtdQFOJTtGa4BhRQQGS03ZWM0MWTAOixKWi6dHz9tJ+90fOyqI9dU8iMydVgSbN+Ms71Isd",
-	"b8c6KYPqQ53uDPlb8EtjSxzV8nwvNY58az/w5TLGVIZ/7Y1j22c+ZV3KyRCcIGN/7+Gjgc/27eV3Si7K",
-	"KN8hBtp02sewda8+I5re2e26A9Tqht4yh1pzgpj0d9ZfHiUYIKCuv4MXnbr1rB5I7zRM9iUuqE5k7btR",
-	"e3wBgIqJFKcEUqZ8wS/709ZanHrNCgIZ8VntpIAcBjQVH599X1NHQ/VkWRl77BftggwuWIkE6JWr6dGP",
-	"dBHSsFHh5W2g98fs3MPF8D/0LcEx4eaCr5iO+9SCfN+B/dJElJscXtdwb3+nl9fulNh14KnMni5ZnUKN",
-	"mS8Uq2Hh2xEQvntoaEku3XNemf5NLoZe8YXfgLR3PzpFlLFieh327kmxreHyvXLmoOPYya3U3N8XJ+zf",
-	"j4FkNEHXfeSvHXH5OLOPxSQDF2swUR2e8r13MjD4Ej6Gb3U6ZFdp7JF3fyX9/Db4oGOsyUPcOlNBYscC",
-	"wXoAXG2Wkh7clh/pL41G+eLO1B7F5tX2Pahp4PuNs8O+FJCX4BgFDoKa1lYHklh/2Am5y9BelxqTG4Cy",
-	"XznjlI22RVty1c/jMKDXG23ecse2HLVunrNxR5STgHvx1naE6stB0d6VNGd+I05Fq3OfDiaXjp6UXNYI",
-	"bfvrzS3b3yBwm4o9En+DP8H+8N/gnzf2cmdkyRR43YiREp/44w28x+6Y2hPA3Z7+VVwSFwj/yjEDFgVm",
-	"o3GjQ86xr/TpX8VhCWipFrwoYmm4rwC97tPeACq+qbSB2Nea3rUlNPTznMdKcfTBfYFGf+6pRWOofZhb",
-	"QG//9O4DdgOS513nPKraA6pbYarHD79//OhsEKy/VWzJlIoFCd8ugSSyi2oHwkKB/gSykcrnpSBt2YIZ",
-	"0ymd/JmT1Ijv2KW672VqhDJGtANAcOwE0HOTNVWb+/v8p769elXnR3aOmm11COUbovCdAv4bkbE5KjnS",
-	"PR5XSPGcyFYFzAE3j3uw/6Q8Ig9SsRXXDmeQ/HG+lokvGroaTbJdf6rbcJNBaZsLzqhmgtLTei9nEy7Q",
-	"lzyS7AeOwO+MlZAfWF5SxYqWpNTi0AKhPRn0/4cyMepSg0LQVQ5TQmaBbLRlYYwI3Dtue8qtbBRe2zXY",
-	"M4Qxd+v70B61TAzikK/YcioVUpI57YpBRp6n73INfJWgPt5SRTfMMKUnB9hVTYk7hTtXs1wx05vol/L5",
-	"hnHQDZOVmSMKWreqHn339PHZANTmc0rXBzJ0P1ddxZYlX61jhDVrlt9O0Ky+JaSBjGnYeGrOCwpZnUWd",
-	"KxxYwheO8xoYaIXsEDmMv3j5vqX4KWREkt/IFrFxXIB9PGI8lx/av8m7UUc45C14eWEl/AwGX42qmfZC",
-	"JKt9xqob+wL7oM8avzdGC8F6jiMxIb4CsDVIuNfBHVWf7tgiGl6M063wfI3zHiTwQ3vulKBbmnOzj7a4",
-	"YVqn7KKGInQsOPIDMrJA2XTt2b6g0oefnjBECytVx2Qdm0u0l8nQ56+eP7iUgOSj5pm9MRm2zSBGhgdn",
-	"hrV2FDMjQ6EeuOhnp1doEozn+lb31VUGKVkw3JbITA+lfzBBN751Jtr7S97izQ4a+l93E4A+xacTQzkj",
-	"N1+L8xaJ95RcKbqJMyH38FrVOzHOg3tQKipwsYW+lJG2dPtGF3N6328grHcXuxjyPOF/bdyskdgjNyXr",
-	"OfsTdfBS2VrACAguBxCIKaXguwAp+6PvX0DLk/ubaD3khBSuPGPLZ2Bt9mZkUTYHQJWV2VZmksu49ITA",
-	"I76BDEHzKd1yr5R0H120V/D3GtECXDzooFGsxchzXzXJpaHlpAHgG03/B0zKVjnzFDa3ycmZWPrO/ke1",
-	"xQyE+Tqetdi6BrRcm45GQrA7pjKPqeKRB+OzPVxFYSBzPPiG7gVhAccC+GeziGWqyV5W6NmkZKWoMESK",
-	"hvizxi3VTA0TEkKSdALOcp/3BAo6inyU/v6c6xRYs1NuCSB1zgoe5iH1/iT/zbYAtIrt9Qj5vXiO3H75",
-	"gq4j/MIY31FHf1kZ0zUwcbeWJWtxp0DJumqD9euASMWtG1hpQLtGod48AtI6+uD+9vspecXsjuE1xau1",
-	"rYGPr/1aKyrw3bdPh7lNpvIK9KuB993N7nBzCz+vUBjFyFPyY1WWBEGVdhxU7B2JbFhDBgnNBeMN8xuu",
-	"NRHSLwj4JU5JO8sJy32GhC9pNdI45B/GYIH/PLVw4PDzv/QI/f079prjbdSuHuPac8/2DaOBPERxjtZq",
-	"JPlaSuSMZqJ1lUzwNxystEO6dKLaGNEkf5OLlK/NVcNKFHzmeQqfkDJjohEB+Pt8M4Kw7D1dvY5xljm7",
-	"xfep5SfGhhMrgMy3Yy9djicHsscJFwQSUrPh29cxkAj4yKQ3+lwZyeuruy1HzYJ+/4eaOiL/zmJ/POlm",
-	"vWSOc3MynLZ5HxFHYzjN3Rw1bpFgJB04RQJyGwrbPVkWTnK/qG3hpur654nWxc9yB6TkENMPOclJB/NX",
-	"16SG+reK31HD5q64OVaTviALadZh7XT7KJgGRK8d+3EHXEwNPdy7P1BDyVKWBVMdhskHd1Q9KPnCu7uR",
-	"qN+QFb9j3VoL8Rr9BVcAAdnHQP3hF52WyMgDuTWf8T0kljzMqkJ+1PrqseKCZaQS/OOzBw9gmKoSD/Dt",
-	"Uy3z2+mfXkq1iiV0/Qh/by+oXUgpchayGiJxfvy48YHkVkTy0WBE0r42d+DMmIdaLLnasIIESfwZuf75",
-	"8vzJ02f/8//6f0/JpQMhO8FzgOMR3KLZjAttaFnOUyvyEn8nP8Dvjidwa07sXO2CPOkN19od6bFjWOvt",
-	"WjmI9UHS1fEpWrF3XVCoocN88uTRk6FE8GDrdj766Pzbp98NB5Urkdw6XLjCVRkB8T161+hqIVjMdL+y",
-	"hhuQDCNdsSsd6wKW4OUJrpCnXSbgLO7qi3xHSiw15Kw6cBi5wldEV4XsNP308bQ4ucNLwMeDbdGv3I8o",
-	"xaH1evw5e/1zAtzTPsmDdPam5F1YqMClYtkTF3lAYnGS9vEeweFOtamiasUxNmeEC72F/8Dtn5FqW0pa",
-	"ZIRDxqzZZwQoLDMCFkNGHLm8VKTkIl5QDl2hPZEeTXnhi8a4OyAcj5s6wBmx1f+e8jceZcZ1aDpVJdwK",
-	"FVKwPh7xrtnO/j7DOQ4c1W4CWp3rFWEuVu99rZEvD0Ue7yu8N16IYzgaQJHYlxI+T0E3bN53v9sqtuQf",
-	"42cqZOrkZEuVIYu9L6mGZPN0kxTCIyuTHsibYwV2eO1qW7NK+NqZtzHhy2YfT2wLJ3dUOc6dvxwK0aVv",
-	"++CXD5oVH7axX17UHz/46cr3pkP4GDsx9JiaiZCUrIlnxj0dLpLlFrIL8W8JQCAtrith5OhoLo/ubBzF",
-	"a5N2050PuenGQpMC6pyEs9IuBNSTguu/kmVTF/OCnD+OGSONJ3LIegp36oj1d98Palu2KJ1HsfaEWz9y",
-	"d3P2Oh4skLpQPCO/W4vCvvzJbvQduqdcx+rSNpqVy4z8Lj4hI5eEHLylYozgLfqU/IC81GF77cILq211",
-	"8rv41LGFzu5RpUyraNBTQSBYuwkboJhY6qtT5Atu1X1VvkKzaV6X4RplrtVn6f0U8Ir0ZFw5r4MO3avX",
-	"pDXKL+Q9qUrPl5JOYa9KhjS67awin+QQ5+uI0QPV6bB2S4FfpMNiM9bhB+mDMoH4TmEeul4z/EJsVkI2",
-	"mySJn7Eqw8r6jvoYFfWckRAv8UwxHYCC46eYZCTVLyXMPV94Lb4x8e0LXyFaQFxmR/c+PNVBAARXerDV",
-	"59Mq06XqH9qe2OmyVjdE00RmrTKQiVLmt75ElO/NuO8BLGj83vKptTVvwgFJKN07CpH+AkdNolwyUX6z",
-	"TdXfX1aaluk6WkESniuKlPJETIFmMLrRcSYY+yEcM3BNLSnUpTRrBkmAnV2Pgbwm5GebhWAf4IacjO3W",
-	"Elyf1gZcNnHEaWiBGoh0JMSohRVx6xGIdCCrtRj5afIfb8lDQlNU7IUwKuHWs7sMykJh7qWS1QpdzX+3",
-	"Lz7D/yncxdv+B9z9Y/XbrDFgEraXXBomfNKVvXwbWRauOjw3pwQjaJAdZtYUT0UCUW/AcYhbh83UJgVN",
-	"SW3qPzkEs7P3jSQL5nyn5LJhFQIrzD5AyxKGb7dzHQYev9une0ZKtjTpUrjcNDNvp8DTXYP7a00L0O2A",
-	"lJFgV4/vaZjg3v7wQzcjEqMHH9v8S/bvhWTI7mm/Hl+RsPjN4a8oVZPmKV3bD2FD9SE3VR2FnpsONrQj",
-	"Hy5agm+Mn2nbs1ikPKoN6nlz74VzlTW7LLnVXxrEvtKyfLucPftL/2kTaIdP2WE1Qa9SEx4c//N8LOHm",
-	"uPz94XZEHMrbFtLG6lFSbqxV4YuQpIz9ey8YE4OEt6ct/Her/MtIHoHf/Lrfh13fCNCXs+ev7K3rfc1m",
-	"GKfenaIXGmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeLee2bNd6lMQwDvM7oLTEzU",
-	"7fprwwGnLuVHqs7wFaMFFw7OPJGjzd3Gx1tVa2OmZuklC+IfF4VL49W713LbvCubH5u3Lo4oML+BvO+O",
-	"ltFMtkdPh71PihnV1Meb4LaC82u+ZYrLYlQeXbygWT55kY5Yi9h8/zYxLXB4Mj+NzABstsG9JABeYbWN",
-	"/XOfnNeeL1eMYz/P/e/HXjPaDcU3eH6MrpuStrrlYo4557HIcYVQf003LgtAu6s3V8S9VfOVwUN+Jj1V",
-	"TAYmGhhohq7w4fqZDaPCtidadQlCQywyI016doeireKl4SIBjIwgZoJaDJp8/e7F62/gxlWZtbX0uGfL",
-	"gJqPWMLF4YkBQ4HdcCyMMH5MjZOCpVKU+iNra6rnIbIhjR+JoTRYXqmESkuC5+1VNfFjHHTuCQv85zqd",
-	"zuo1+K1n5e7DIqql4EsaRPiJI3gL/rmyRt5I4wLlF+4qRD3WjNyybg1hq92fDovnIFrcC+Nh3Wu4Avv6",
-	"1+AYosKlEAFLDdDYtqjIm9hIKXNawstPnjx50kG9jMBKhTuhwwxeUi7Iz+/fv7sgpZTbBc1v6xrLcUyS",
-	"34nR6wymwILeM1Kxwi5GZ6ofn33/9DBKu1PcsLei3NcVssN9OBD+iyFi+qT33kHkY+kxmh06AkZeN9o3",
-	"lPcu1DBhJybq/V2SJhCQ1YlJILpwltFVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8RQV5PgO+",
-	"yug1JRXuvNQBwxQQGJsu8C/KZaQZVfk6so2oqgGYhxMVa+vTwJrG5LNJ540C1F0Nmx0ryzjJ+KTD5D1d",
-	"xR36Jl+7GrpdrihfuBWeIW7ykcIT5i3ue0NKhdie6sOhl6mQiD8WCl7AdPhoDRwaHLQuIgxLrhPVoI2U",
-	"t/PNpJTLxHRwNBSbjTUCuQH8AL4L8a2PD/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG55SR",
-	"E7gFkhVCrsKcoSmmBJb97NgSsutSqJGv3YvhATeY46dr3nz67bffnj982n+tHH8Ra5IS7+Ui5g6aCTNG",
-	"xX5HY6XdSy3Jbs1L5ut3Ad0g1CogH65eJdh4fAAjvMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OH",
-	"oU2MpmHhN1WJToH5789HVDi3t7IwOzZ+wete27yK918mXGjDaNH83bC4Uomr+zvIbbiGfXTMLh51PcGn",
-	"4/vvjrNd5M6oqMjjLipnp0zDVsrNhg955cc57acwXERBvFe1JsaMEkQnzXpqWhxCKexN6qBnhydRtbWz",
-	"gici12Sr2JZaizi4rwTgD88oq4+Ab2youk0odawsQfQaiFfs/aglw9jHRse7AigKk3SLeCepOO2tHOhN",
-	"NFcz0Nu0bTR3TYDji9/G7Ldk4uA4SApCjJ0010yCYQTDp3YFYh3dKHIhzaW+nah1a1ThJFxgXbVtUome",
-	"bpUdV5ENu5Ac0+toQfCtK5c3qtLaPcDFKPgosaV4V8uWYNFiw4VPeYjJzVUVs4ocgDhqbNKS0ygW8zJI",
-	"DilLh5JUVcmekRtU9ycnVx9evbghJaMFhOwh+rpgOd242D3stYzcoCSenPzp6vLN859v6me5oxSxr8Ej",
-	"CfTQls8rFVd2fSr7C5Q5HIiMLnnpio72Xoarkv2IT4Z1XwaLtPRTX/QERgeAbmiljen1NT7Zo6FQseox",
-	"jX1wj7rY+3zDRWXYmICOO+Bdv9PxWFR8rcazBk6fAnpHd2KzZFOJtLm9ElZl6Uv46HonOYPvAtAsTT2P",
-	"U/J2SUCP6cz5BJ2jnJq1hlxSJuxNzyFl4NZ5Ye93+GfcT2zFhcYMvJv/AzbpHdNAKrGryxyZfI1Xh46+",
-	"wG9GCP/ohsGWRYyWO1BrJGaKHvn87OGgp66/7hDORoorOgwqQCgip5p9uc7AMsRcIXDth2lxxypZ8jK8",
-	"Sd7s2OLBH/944wtGeQSrJ1rPiJaNdEBVDWBPv0WU/ZcZjr7l23mh6DIW8XnViA0+4u4yAOqzVybU8wDf",
-	"AKM64Vig8TRaKJrujwIEfW2YWjnuEHcoMCdp1pbEOT7WzVSV9wLAgFP2C4YaqvKIkkTNId+xyFVlL6Al",
-	"07rJ1/jf3g6IocJ9qTl0vAE4gGmykhfkJ25+rhbw95+4eUUXnpbKOVo78vQoGuFoLI2IDKck9cLhuRtq",
-	"SkNXepTLtWNrtAIJg1v+yxsigb0xrWttYyQyl34KQ6+883zgid+OFg0unK7dDKMjNw63iYfthhZsOOM6",
-	"Fsn5DMPq8Fpt6MoXRUBpg8IMFS8NoRrjFuR3/OVTRn7Hm7P9L3RD2P/Sa6nMJ9gHvxu6+hQb1VBF5cS1",
-	"h68Een1lxyYgvdOM5MXIshBZ0Cfj5vl+jM6EI8+EzvXapWekL9oBK3NBHp0daNnGrfr48TTG61GWbers",
-	"GA7yddBr9jhBbyRUY8Hym5B7jStFHRw/wVLbGx90F9Ixx2lqn74HCJ39DeXf9szuyQwZUUZetoPwov1e",
-	"cvLqLVuXmwf39Cyz/1FS9x+M2v9lgimexyOW7Uv5h0ZCD8UM6iUyBZu5ILAT3DaqGRpctsQN1bxgN5nP",
-	"QdbOUQWnmK8gONbh5qKbtwzLgoPnq0bhe0/1hbtCOM/YTbo1eANcWmTJlW5V54VuwzxBK8lp+iXqlkXL",
-	"cgocBNy7MXLc0eJ4gPousf/Yk7j03FNK/vTkhCXlpUM59FIHu8cmQLgnOid6vLVyuUzzAQcZuC5DDQVr",
-	"TQt3LcBCVAu2lC7/z8U/xlUclAV7a78fZWAexRkK8P5RyGyP0+/QLccitljSl8NtnQrYaVilX5Cbfztx",
-	"+ZQnL4ubGlRHq4KbC8+fQ/iyeXux7yu0rZgGREGsI7BdCRNu0sEPTvM1KyDjRxu6d8Gqzt4Pdry9Cahw",
-	"xx+4u31KTJzwfZgr7Rhg/1S6tDhLWjYziuYsuY5vt0y8ZyXbMPC+2GfriVwwa0NYfd5dNGtdCmte+jiJ",
-	"BtBTnEziSxdRwNKInvftYEcE7AhpLri6j320cFeVeC43W6p4tMJVk4WZ8hMUHPSI3SK+mxlW4UYXmT1e",
-	"MgLt2B0B/zGlhDicnMmszpWUxdhG7HnQpDRNeKOW2YPCbS5XUlXCjhlObcAMTR5gStBDOTv8OpTqq8vT",
-	"iQJL1zqoB3TEuwRhCJN7NVZaMQXrQN7q7MuE4N2P62fEZkp6dq6vf/5ZToatxaGVb+gGmJWciehnPiBK",
-	"mIiVjKe2nJ+nyT6mZwYkAYpuZv7M9jGlUBPZRQFtWq9Pbtl+xQQ5KZeNc6DFehdlu/I5QDXe1DbFivMn",
-	"Tx5+P3ihgLezVu+iI8sVNeg3mrDmR7C6HBdHGpkTIPCCl6oI1VeXakM/hn8MiQWbWeooG+DEgtwCu7WB",
-	"qRBQC3TDTsk1eNPxlzrFFXSi8Cmg0p4X3KAL/VmjklyyMjf2luXKWwJMREPQxUO7CJJyYVVM+B2ZgwO8",
-	"svfo/+H332tq6jeXr1+QT59usEwqqsmcCtu9BSM4i24DhTPyJDojxxT0TZwcvzYOdpgmpGWEDGq0UmCa",
-	"Llq3/yYalQg8PD4biDSc9R8vKVGaVDkvO8QehkKDXMVYsRaqx3hW9wtXqlgunVw0hT4R30QVIyVbgiQE",
-	"usMvTzwe2XbR9BYVxjrgL/2WnRBQBCIOtaqQNt0dt/D7V5osK5FDRVO4RiiW21M5QgPQhh9NYaeSG8qP",
-	"o4KbWvU7HdCOxXZwxw4qo4hnyc+d3ImsrhDgJ9JdcCIi8Hml+aqpFetdSnn8cpos6BPl8IhN3zFV/7rU",
-	"r3dMGFY4fXrRhAjtnkJPYnQawwoZ086XXmspad8ca6IcqoDEru4pbVVWm4R/oZuPrPfC0I9AGyXslRKc",
-	"vmsld2LWCHudUTnziF7wUeVVU/uc6nXizh0n4vhRyQ15WFNJ8CVxhdriGPY0CXvcWuqrsIazN6r6Z7vP",
-	"/0LvKL4cuCODqkRBsRk7m5QLpjLPd5thkN6a0oqv1kbH6nvI/Dbhl8bPbuge3KU1J0ncVX6UkvqX67dv",
-	"yDWc9l7fu3asneF6usdDvQ6NPCO2KXArdMHqxyiwdo9e0z1Zy7Jo7CGdkUVlnD8jCpEPy5Jajap755N9",
-	"tLvVu5c8XEIYJUt7xRfMLlqJYYlEQPvzNVoTd9BBLj920C62fgbhwcYoZLQVuQ5UXB1U6FxeBHnx/PWl",
-	"k12pyPv9lrl/bWRRleyUvDTaO/ibU4lrR1Pown7NSma+y5mXkqy2erLAeZehKVjKFcYDFTOVEpr87t76",
-	"dBE7BzOrEHBxWJGRSoD9fRC2SyUVRvK/E0E36TgW64DbBXl4Zk27dsTepY6fHRVdG1tRNtBL95LHgO29",
-	"Z9oEjHkTkR4evO/zxFxeeFeE8c+OrTIIFdXrakWiZIaljB5/HAXt28ejB8q9qclRN9nQgm5tsePkMEie",
-	"uRdZ6qyzd753rGklt9tYSPYVkJ96wLp0gf8d69xKxtQblKs+p/+TszPg25xIqTbyIDs8cRrTaHhtgyKX",
-	"R5wZqUPBL/hgQdUusFwCiN6tWNOlptGoDCRSXCB0PIKSFd//yT/9KavfTATcjyPPTnMCQNx6WmN31An7",
-	"8MB+gUcbz8B47G8zDVmQJBt0N70aPwVzP8HK7NRyuSlBydw4dwoG5G9ouV3TBTM3vhgaeE3J117v4gOi",
-	"2jDF85tvsBDwjQOL3USguK69VhZA0MQsm62ZvSYsqGZPH1eqjNv6TiGGes45V/y/ouxwqTTiV8z+oIk2",
-	"tv/u0rzRrLxjmnx989e/3vhQLViENcZgw6jgYkXoju6/ycjNXy5P/s+zk+9/u4E23MyCWy4jN78/PP90",
-	"QxTbMmp0DRR07XLzjNy8evn8xDbx2++PP538xTYE7xw4v58O55AkZOU+YgZOB3xG2AAaeOP2aOOtvnz3",
-	"cv7+7Z9fvJkFSzX7HzAjbmbnv/1+lj09//SH2EbFdqdDTY9XXnUC3+Eh3bdAMczXdC2TXuVjaBEatNKY",
-	"tU+yHrhm0sv+ix/nBFV16QKgwBjq/NeCUPLnX1yVJPsLNHxKXtB8DS5PuNJA4UmRs6wGAmEiQeYqHLEt",
-	"bmS5E75AVS63+zrDVXfwASsp2AUREr3KrNQO/ucvDZHw7xFOYE8sFindQM3aRyh9gagF8zDmOvwO/9ha",
-	"MbVqaMsEq4uM29U4KIJj1eWUrDTooK89Hl/rurxgbzmAQ69qsgZi2rHaUwYj5PNI/jhP+ti8x3EENMHx",
-	"4usvWSexLo7rBtUdwsjCid0eT68OBwg/DEvIZcDAgZsL/Rus4Fb6crnlzHk2HAqwvonO7oW5D7KEtjIa",
-	"Tm1VqYXJ+crtfeMBQO6vxH27CcHlshLGYRROyVvBHLoXe+LKtDYfJ9QQiowdU/p+N8mjc7CW7KNRFFY/",
-	"6n7QBoKM+pC8cclFAVUoqPAx9yDv6Ic310TTffsaNeVOjy1O2chxWfcNxeR4oP4t+EFbojSJQ1KYw0yF",
-	"86fnDx8/7tHYo9Smb7vHK98gdLaV/jzDHsUYJJvZlZ/zIuYTtk+1eRIfDyU4N+31b9gNF36dIjFURTee",
-	"tyNSPaXK165+XEt6IRVGCoj62lP6p3cfNDFyBUT0TdhrURWrpqKiJ+Gth/j44fePH509nkjTCB4dbpL1",
-	"CtEh747nrzSxD3toM3optkrmTOtnVituKSQjab4StMQxCWuElKU9qIlU9nLECv8OS6DWJ+EfpDJHbwz2",
-	"cSv1ABXf2E58Ji+nUxFpes4uWprRYi7B6I7iV6U0EDwheq8N23jM+Il95YLcybLaMIcy32yX2gcD4wuC",
-	"gNFBZLen9jy6IL9i2tcAjKAk1nQLlchruKsTI8JEoS8ILXd0r0M/tK9igHXj/a2fIjSuRuljFpyRsjar",
-	"bXvoOYBUmbMWWh6+Mstm0GwCMCu38xXAUoed6eE4wgQWJgoHiAFVATuquV/bft/ysmRFn+99ROF56Cu2",
-	"HsNv3epWB7FfACvEjASnjLzZgQ09syYV3TRAnOuXP718896Vm+xhNwFJTBXf1GH1TTReqMECRCA0Tcaz",
-	"U1rHHvdJJmTN/8GOZ2U6ODvH7PJ48c5f13LTWhfMGNHphbHt1MsSLAOaj75KRC5Lq7LJSslqG8c6o944",
-	"Vt9O0qmpZRjQfAG4C+MZ3PRwR+o1VawY2yeA26cxXAD7DVBlcF0osFAQlvVNVeFJHAbjxGQs5Ze7Kt1j",
-	"sAwb/JGX7J1brSP22UHipywrE+fnnHyt77kx/sxoiR0Yy2dYV4XShuRr5qsZQRVU2HrWSAVmLo9pcOFe",
-	"ezZpGaZvJekQIb8oUrsZ3lpDlxFuGYIroSrDRir2rE4IA5X4DM++mwxzyJrT0sem2Ucrr/UZF6Exriep",
-	"b3u4qYxaYyO8De+s9EVNHBiFnlgEKZqFDkkKmO7tFQQiLQVBI7CAugDDqYqu1JCbGD/ioLM9IvfS+4M6",
-	"Egfk3CncXkwYNLlzNIs1pTdX3gRo33P/yextB5UIagGKXS/QSeFqguGjuLOmOR4OpS5Omx8rsSONzGVE",
-	"YEy+zUhVbO1pqXOzHcEY5SoZ+CbHWfHw/pT0yQ7NZiwjKkX/EzUmgBWuLgEeKgpnVQwZApHwtTPYdoDj",
-	"dR4Cq/nARz1lbbsFSJAsDfdLs/fsLmm6FMxqz168n+AROoa/HN2I76xcvXKIwC7ydEKVF/ZxRI0XSBeD",
-	"R3v6887bC5HbdDGR2T69OXvoRDpqG0hKMDKAvKGdZEioSlana4/jhs38hvbD6puPyWG6qRTudSghyIdZ",
-	"y+0DuuUR/uvhkEw8dGxtptPXQJSMGNcLe16WVK89IRWYGs4Z94CckDlpk8IvGTUP/jiGQmUsO3lje39O",
-	"+CISfYKUD2LoCi6mIQDLhQHqzIRDuvj4kD43JBLEQqbEPu6dOF43Aa9R6m8Ebbxvsm8YY8DF/xli+c8Q",
-	"y3+GWP4zxPK/WYjFn9696Z/2oav/j72/X24jx/KE4VtB8JkIz8yb+rJdX3I8EauWVVWeKrvcllzefdu1",
-	"JsgESYySADuBFM3xOmKvZi9sr+QJnHOAzCSRZPIjJbu7+o8uWSITSODg4Hz+fmL0Z07mz5zMnzmZP3My",
-	"f+Zk/szJ/JmT+XpzMpvZZu45T/N7WcffOgDdXML4n3rQlKcAZIaSnKSm3BFaiYK956H6FDMp1Bw69Oo0",
-	"Jc97rYvatrW6u1JGygn4OUW896Qeuox7wSa+OztB5Rd5LlScER+EnkBcEeQMwIDhbpW2iVvHr3ZDUmyQ",
-	"67kROXWzrcE624WfepTraVyxeICdALTGbZxlrCWk3i4dOjG4rhr4Vu2htRWgVwvrW27cGgnZiVJ7GKV7",
-	"/20E7nxhJ0JZOYQKaz6bkVXgSW/B4ipJjwAblmPOAHNoDE0qNuJD9wSQrJF7YUpH4p8/4J8/+MVabgU5",
-	"iwY+q+SOtQ8Tjda6OKe/qffhLIFnVKaxZmMOk1Iw7UDh1qQMrJVqbDwHY302Tbx2lea/KI0fQgUGrGe8",
-	"OQHB1HCZ1vVGFZC4MYDPplxmCGQrVIu8q76Nv60cqxfqpbATnZo4acytiNsHqAj9J9hc57cMtJkMyYLN",
-	"fKPRlbyTKfXtt9tzeIfX9L2NW1/h8C3Hal6b8Nz2yeA1iZeqrh9rYRLEcpAmkEy0CtPVe+HqU/5NeRGO",
-	"5LvSqVQNWUewkCnnOBXOkibiOPhOVD6HGZcNNwv8yQOdGsbZTORGq0cGx2l6nmxE2DGmEPnaAGfT1VpY",
-	"q1UIr0Zs71TmBMbTfEOGgK6XGc9Qcltn9K6YUUM92440PelZwbdQdj+5lbwRfNrOfg6LGBa68vJhvn5X",
-	"/WSiYgZAmflFmm6btssXHwgfaAljnRMG5hw4zZyjgSYAenPU60/W7gEibFkxlurDtjm07T7/uXnlEEd3",
-	"64aoVA+LadQufWEN+x8XL39l/iOIktUnf8ZZJdmiT31wdiKmUZH10e9IYJirBUZ9eWj1ASxdpP2JA+jA",
-	"Sa8B/3g4pKTnzPrMRGNNDVTGSyx/xGUaOIy36BGDzW/QgvRHTzSE8Sy9jBW3Q0lNhGN2JfxZStcaDtxQ",
-	"Z4I84+CjN8Ei7xCvrGDLbICM4b6FkNh8rHZG7dZLVcXIWjKv0Uqiv+OgQ133tdqPs0vJjWG3Ymb3qLjx",
-	"Hf1wEuqZo9LNreSt/eqXxTllWQ6czlJ8k+pxCprhjw1K5yBGdlWJ7WFpU5xhGZBKcFXM2sBZX9JHgY40",
-	"FQ0VgNsCzouP0n5Yel4Vj05tD3P1OkAYAR9nLq0VKqlATLFCudOa3TXgyBHtaTPKa13B9jC85GWll/T4",
-	"zNktPIN73k2sETatLUN2Mzqa+5vlKbd8jVWGM2NzrqxBrosl2Gd2TbrG2aB/w3PxR2vY5Zc4g2IaLy4T",
-	"6ZaG2U7oZtcEuKrE6lvEAMtsw+VLiOpmhmWABuCFlsCp3VpCgBCgCUHqS1T2efA9+Ng9I9RcWLFUQbHp",
-	"yL3m8VpjuJqjtMuvIXZfnWvCRgDEFzcaSjD/TXMh5KEScjKWCkJE923OfztAfjeBEorfCioIWRv+FMZe",
-	"F9MpJ63p+W6b4/06p3OS+CvP+MBw9MYvVKqVoLddcT/xdIF+PSpmwD8BclJDW1q7NIUpePZhD6AhRDdH",
-	"Ct8gMokHUMQV8eezAsyPeqnpDrkAWo1tK2ZAITZVcJVY/e1P+++ADcoGWDmBWakR1cUNMyCtCYj9SyjJ",
-	"j083ofCG6TYtwuVEIEBZm7jlu8nCHX9wESDBgOEpsOzjvNlNSFsC68/ny2o911ZsZ56tu0+aom7bSOI6",
-	"yNhIMkLfbkK/qhgg8WuOWAJJCMRohAUjI+9CQYpyznNI9CMkaai+RVrBY/YjbsxUcO+TGD0VmPOh3H8m",
-	"RjU+IqcEEFgG1UFJVBK78oNSX82UsxmloHG+j/DeOWbwcpkUpkpZQ5/AtPWcV5ia+ETwCEwzzSmWAsMO",
-	"mwFPswWU4LjH2Vy6Z425U4ZUbgSriM+JhwR84qOddvPGVH0+fcNVOtAf++BpOQUaKohC6YJhtshVwvpQ",
-	"d4E8UnMuLRRGSYv1GFBHUrZn+O2aFRlYZTiKZyGpkKqjznR7GadT1zsmWjzGP2ZQrG6U8jcN9DrBloPQ",
-	"bynXIPVWI7xnuG7KOk8obyX3za9CO0G9DldzWD2hUhR2t47ERl8oRchKgay+/vwkdkjMrST4O0IFbpzG",
-	"221BfH/D0kAfeU4gI5QQ7zHEz2MVgqlYSdqctqhNh+e1YXq/FQu6OvfKE8XDXDrnY3GZEen8cphr5IGf",
-	"tml0yPWddKaPyFuXs1a/k4RxY4J+g7nt+kTXELADn11DIQsxV0pLlm61agXZnuPRb+CyPBjd+5qqBCP/",
-	"S7R08+I5/0hfUcOixuMNqxJQCf9tFYtw+xazJrgduksyYrXwMd2k8BlPZovEuoLnNZjjykKs70jahDzF",
-	"t/ZBmnyDEAdMZQr6FFnlnmEWSRrGFYNgFsukaShHgMd/yAU3DYHmrSs63AViY/V2sNzk/ZWkt7EljsaN",
-	"/HMrO1orC/Er65esQQpf0ruEawNZX5yF57tUotr+hku1LUDdLwAkV3ZPGUCErLFwWJ0BbGAUKA4Nxeps",
-	"lf7gFjxFnsYZhI0+VH/5xyqo4Mcj9+2jO55DQ4J7zCt9XT7lNTyl8qs/yjBTFcBwM7dSFPfwyUbrA3xA",
-	"etforgk+3T5DMs65sttk0LiycW8EEqDbBYkar65aAcfqGbmCKhEcks0nGmpO4dRQfYi/nNm0MNbze9eK",
-	"RuLn/E7kqRw2BfN9ktf5EYYv2F8vHkF4wX2FaVUTYXJiPGYgaMsKKUolP2oFn1LKFzaDadW+OtAve9jI",
-	"Jsk4RBg7njk9WO+pe3z3jY1dCnyblOhqNqdzUQ+VVM7A8gWQ6FUYxgfuL04av+wjscdLfG4QtoP3MVpS",
-	"wZsPUYsORnhY/JxMZxlV5DUxOX1oVK2bLoSNzE07MctFnBOpc2kXDZ3YOyCN++800Ma2oRvb3M7oHOTY",
-	"3se1cz17WeGohMfUprwRrtzv+mEUOUnQ7rlI/4hdFPaKkLbRm9vq+c5JE6sSHDpBfDf8mm6bDnjvWnEI",
-	"rhHdyO4a+2PJI17fwErguSG+ZYWB2nolcigjS9jj06ffs8HCCmjpncZL99YZhIW0LZpy8WNJaR01E0wh",
-	"FccsCixBFOpmHVkGZQAgkZWws9PT6ou1PIXlIscMA8p8bZkkyws19DfUytxzgbwhU52LpTfQOfSiiZzR",
-	"qpkWVqifY1IuWXUKTet+Xb7aOgmC3QwNHT5M+gx/U2Uv4lnmQX2cTkLhC+2260LpkTQ9z29jq/djZbW8",
-	"W+qe4/nnE8xCANmoe0ZjawO5l20ly05yIaKytbmmal2NNaaNMc/u0946rzQu5YJTMSEmqzRLdbxus01/",
-	"IzRX3tYzp82JJ4osx6vARBRL4CLL/JIFlIBaQmnaIoaCz66EvcsYt3/LICFR4da34kAdNbv0rXTZdbLW",
-	"lhMj+TGut4d6tjko5lbtGj4Z56L3sWkYxj+0FuRt3IwDNq9cgAuDg1LbRKuOEr+TUn1Io62Dv3KnUzxr",
-	"Araz3OlbamcheqeS4Ozbb043IR80VXiL0Djsdj82+xbZkl27Y7aWhW4aapKG5si6xET8wranq/GcWK8d",
-	"lqqeJnquoAvxuF2zF50HfFzjexzEUYAh9vASyt1czRO7C6YfXHhy6Sva213n0PQ15Ytq6tN9z+noIovz",
-	"G73FbOTzGq3xcgOqmRVNRhJLueUDbgS0KiB5PCQ7+MJUqgmAvwSruu2ElwSjx+wVRSeooZSiE9LSEQdA",
-	"m6lULBVDmTbhX2zyw0e6UNvpb2LqiRadudfG+zcQzXFj2VjzrAzLIH0qdHFkaUvKub0PzWzCzTpdBqxT",
-	"JhT3Qb3eI+iuAhZzwAgoy/ngFbAluNIHHDVrmimnk96syMfRZNlFfW/TwKo+1k0bXWaVoo1wTohIWuNF",
-	"63r+YbudrW9qXdhb7qobNNqWcgOSU5rgzaOsvkjT82oP8ht4vHslYqkYfD3iWqNDU+v8EqE7iGXlGJZC",
-	"EVOEKzrpENp5VdHtrqnfOpfvYqoLCo4vGUSzohnG5CLLNPh7bAhkTk7/GApBm5YW/7g+QItvIArIh8HC",
-	"ii2/aXM+GskhfDXyOteC4KhyMRTyTqRssKiw5tq5ZhNd5Ohqtnw97ElYmexKczT1LkCd4VRwU+QiZQJS",
-	"AEZ+xHFbDbkcX64sb3zp6lsQn/Hy0jXK0V94xlWMwIqXArZWsKvCCIUexjZALEMWZJa7vWm5F5SzXa7d",
-	"Q2a0kc4RTsbXaKIGNsV0KlJWzNhgQVcNt77u/gruGIDbG+h08cgkAfTGd3FWSMet4NM9+mMwDezXsXEH",
-	"LnWei0ANvIXrU95GyxHWbWxuekrj9F7n60n+417ZrPjgTkD8mFc4e+F/0TBsKQWIezBc1CFOr96+WfaJ",
-	"4l1/h5sIHcaxHBzumf6YjhGnaM/nLesSv3KNu9sUVsXMTPv4VXWPNh/9RhSPtbYAjrTlvVvVcbGmZN1q",
-	"2KV1LetKkx4khDZc1m/0/IAKFtSFacKRm/sGxmHQK1A5NWjPPZ3W3LFIWjJkhdq6DBs9pK2KmXHUFi+y",
-	"3ELGvfkDNyve2b2wpFLHy2JVU/8dXhhNBZ2NHsm62jTKSke6XywST7RbIWrD28rn9N+JJmVjZjcVWdfF",
-	"oSY9zTa5IuQj975hIUPBNr5teXfWJld7u/iRiyFa8KGVdw3YkesgZncrTzWzjC+aM/teMNcffJH/4j7n",
-	"o8BGjtUHqQ4TCM51tjHA90YTicAKcsNOjcK1VaEZBCmi7fGDbYwYh9WJNDWgAwBNDdDHPc759JxBDM4k",
-	"TOlKsbrSzJTx4bLynuRxFZq6ErsyIj+Ia2jiLfMHKtVyj98+81+ellDOjH1haw/PUj3UEeD4VPByalj0",
-	"T1scnOVg8t4HqRoUX4ZgwNUkJhgl5hDRDO1LnkN5JRK/HE5/3IYFu/3xWzbXdUMlsHvLg1dJ+aD+Zvlt",
-	"USUFD4tN/XcsQtuPwoIXdtJQvl42H8SJZmQAI50VWRag7wLAD/ZjcVuYhMkR42px3NyU8MEI29T5CuNA",
-	"t4QJ0caqbdZg6cRRRGInzrnDCJ0R2jP9ZRwEGdo2MmmwzK9S9de6GoL2CymL4g3lQ725XIge8xt9GiRo",
-	"yvNbE220dp68+Gj3iEfWSD8QtT/eDnGnZQmssEJBVvYyhpB2+y5jevSGQHLoJ4PHBwqvljknv/w1ifS9",
-	"dnRMkl7DvUqbslMudocDACkKYexKhvPbulZ1/wxdKL3/+bfTox/40eiPT98+/fwvsXXuUgSfASYM3RTQ",
-	"+Y9fZ3368jJ64ePTyN21jGEX27Q1G9TAF8at5cNJg/C+80DcTpkJOAhu/f13EAvII1X4Xpz2sr0TVOwm",
-	"cEGJByHMcSHsMSMo2bJtli7tlC9anBFCplmDt0pr/IuI4FjNikEmhx+iocmry+fXF0wr9vro8TffQvTx",
-	"9dXLFvRg5TPXTKeh3Wz7Q7ekDAFZtwnpbTtb1t/k0a61RTPS4kIXoS5dK7E0m1oGblQYnq1v++eAGyna",
-	"ZempFaumKt1c12zEb6VyWe2FhVAXKQKwHoBkgcqzZkLPMsHMBJDgbpWel1nqmgMC36lWN3m9FPNEGsGb",
-	"oZFzs/OAH4u+sISetkjmRU/FQKcL6HOQSP5SkalHhr1986t5VknnjrkVjJtbA2eVnLCETTwAG8f7rf4C",
-	"8bb1nyHIJRZYZijVOXRaiJRJlbDBgnE2BgMuk+o28c0XuR5oNy9wA6GG0gf6B0KqsZsaXkIrTiA8DBzW",
-	"gbYQLipUA8YQuOlCqGbdK3NM13sjc85N4hSvE4N4Iq6Nex/JI1fgGfBN4J19xYBUtx5pABaktA41IssX",
-	"Km5q3aFErIHSe8bO2KBoelLFzFroYh1K+JBnmchbVLZSBCHMrLoPMaF+JwYTrW+3CxHthLRN32loc9gU",
-	"FBV3Ypv2p1fayqG4uhPxJqhJNDEXajMywVOThDMBYsPtxEOzEx4Hgjwd93b0xGnlvTO+rh2+MXpqKy01",
-	"rfrkSTzg/cOiVgJOlV3aGHWqvkAlrvyfFC3K+PAW23mtyKc44DLSaPkm9LBDxJC8SHcXRqIR9osk1ZRU",
-	"XghWqEwYw8byTqhWtVWR3BKoNGmq/WkrBNHJoU9XyRf2+HQDK9UOB6Mi/2temD7V5mXx3EaucehQDF0E",
-	"7KIa60JPQeciRVx3jbjAzj6b8lSsOjltAl/V4xszVtFuw76BISAZ4OToHv9U2hifE/aJlsD9WNl++Ocd",
-	"/YCBG/fTYOH+v8gz9x93A7r/oifuflI6Fe6//6kH8Gng+/oMZtsnp+E/t/HqGgCy16xr9KnrEvirqxq/",
-	"D0nA1xzmzeHC5b6KzAhkXYJCFyzLA5x2fB1u0GWLH+UNvJJxCb0hNiU30q1YlFEDJ4IJois2FeQmvXl5",
-	"1bdSn8tRzBC79A/6IwZmZsSwyKVdXLvH4RqakrFDutcYan0rQ7vTeY+wiz/4z5VqYyad21ktQYZZwnIJ",
-	"nkOBNH12Yu2s9/kztMONdENDMm6Sk7m3LzxbZSCoBEb6VEPJI7OTXBfjCSqXi9cvjtkr4HvkuQASR4R3",
-	"SZhM8Xdv3754fvdd8l5hFZn71ZsfL9mTJ09+cJ7v25vLY3aV5zov//bD02++Y+Tym8AQgUyq/aFORR/9",
-	"JLBekbNOZBCYQKE8fq/eK4hyOoGFMkqs9ZWK9T8e8eFQGNMHp8RZLEPk9HsGOmsempKhUFMo4voBUXa+",
-	"zPF71UdPvH9OBUIl+q+TQSbVMesbkY36524MLH02Ve/DdzeLqRHZnTBAEQ6cRQmb8HwK192ID61xo0H9",
-	"af/cw9CzvlfpUG99zt4Inron/FhkGYLph57spPp7rmq3H+uXWpIe9V7FnlVz2Dzgsc6bHwaap38eHkK8",
-	"kNCy815VP4nILbhOiBIE/o7bMOiqgkg6OHFGiJVQNTxfQsE2co7idiyNkYs7wbPKdFq+E8kYbB/JIBw2",
-	"KhVzdyyAiR+/VxeqImnIWPLxyFgxOypm/UoHFiJtnXt6YDjUCSEuQ2F8kBFs6MMydKHYVKoCWi3HOmHS",
-	"vlfBRYbUpR5Rp9m/Pj19wvpu5A/F7AMGIPsJUs/Cr9/O+v8Gx+Md4VdjNZs7BhBJFoLQdAx7evr0mF3Q",
-	"O8NLwZU01DPBqNQ/nJ45cWVx9tPVjTcB+h+PYIH65YBDrnwnGlVkArFZymBF0ZlAnADF+lc3fNx3U3j9",
-	"Fp75/OrXq5srWt8XoyOgme6vkMU8PXv8XvXpevowFVxBHL6PV5LxIQmo9ndXxIgbK/Ly9MOzX2klcIBz",
-	"9u/9kpwQ9Tk5n7lgPAOQOpQBLBQHTAcgG+z/96NXqMGPfpdifnRhztmri5dXfbfOxkNGckt7L5y8r3RP",
-	"uGWSAUCIF6m0x+8VQIIOhcJKepkKZeVIitxZETM+nIijx8en5UVS+V21EbX314s6YANkfTzzl0FaU4pG",
-	"EeL8OOdTvLkRvLXn3vC3GVwFZUt877x3ekyj6ZlQfCZ7570nx2cwKbfLcP+d8Jk8uTs7QY185LH03Z/G",
-	"sWv+Apsm2eNTYG8MZ+5F2jvvOQ/pAh70xj8HsHRnWhm8bh+fni4x7fLZLJNDeMbJf1KuBa/7TcZAbSRw",
-	"zuCKXTLEf8FKqAD1FXtimOLJa4pyf67tERwcvwnm1ueeVRoAFhMspBdzYSwqAoSIAswjXiDdnL/3nPXg",
-	"5BRGadiAk08y/YzLn4kmK5xUxxgQqp28yqEggE53184DT5hYIIrJwOmYeUBKXZRvc8wAlaXaYoPIkiEu",
-	"54ts61t+mWkjajsB0uWhxnvnf4svefmRkxfuSZ//WJGUp6sv/VwrcYD9hEkDORbG9mA3cWu23bVM5OtO",
-	"C/yZjI1q3BXIuWrGAJhemKjSYLyjZQR6GhQdtWS7n+neIWPEH8lvGo8kTnJlX5YCemqYFamg8UGKAAPV",
-	"R5bc/G7FDFfrySlLPVW4+/LfCwEt66Ts4IvQVeoPctgxij2shAr/6FJTuAXoVEPQRoesDcZEMVUi3NZB",
-	"cAVR2FfUA25PXdSc8RqRNFALJ3x4q/Q8EyllFqMRwx9LWXIHeORML3y8M5PnS1UNzyrM0+7wAyMn2HQp",
-	"pPFK6l6An+WFEQAZ5M0S9CXrsndRThPW52Ca4cCS0ZlUXHvIvYpIZFrfGs8MqxinhdldGIzMhPK8jvG7",
-	"4pV2pgkukClbJ92JhnAHpGZX9+9KpbA+1zTCP9v2XZETTisMPsNWO5b0CPwmFirBZ8oSaEsCrDPGa0Ps",
-	"0BQD9CKhW1b7q4SmEdQ0In8BarOhTLvVgH5MnjFcNile5lIF/c0uak9yA1oJigL0FXgtmNl3tm3K9GhV",
-	"TEg89j7icBf/RSMh+gbxCO0lZXcNYqfx4UQqWFbMFk410ZlQYXbv8emT06PTs6PTxzdn35yfnp6fnv7/",
-	"sZO+tcDRC78uSPTKSJQvGvw65f0XIWa01XVdEcRtwIe35POCR7e94nLOU6O5hMB86H8l1KNHhQSIbAe/",
-	"sXIKxluhwHmEnATcSsRblNTscJ+66Bud2z4axmBEzaURx+wCjCj0urPsmbev3L9LKzmV6XtViRUFABc3",
-	"PtjKVtdw+JK6T+c+X0Xtg4eSbYCeZMRog5XaYLNdgN/6CC9qiDT1zcJYMT3vIwE5s9zcNllpCI9YFf0N",
-	"Zbyfk4YMP+gLrdhAjImmsWE8DKHuMeBrogPw9ktlB5qGDUTdWw0bexLRwrRWFm4LPUFM0zONxKu1fGQ7",
-	"GP3403xDxvZPW72ioBXzGeMQ+kJ2AUgb5LpQadNiu1MWN/x7R8ic7Ft83D+OeKw+w01n47VxiZnSVp/9",
-	"VU6l7dgScXvdcRBCA9y2k/yam+r0RBu1eyI++h7CqPa9vP4dS0+UYP9x/dsrH2njkH2oa9WEGZsL9A4u",
-	"RZYFNj4zg4DjRAhPo2n5raA7w8likXE2FninOMcl17MJUDONco0J4SUjFCbdoA1jEkgCH5fBobmryCD+",
-	"y2101iCGf6rbP9Xt4dXtdoro45FKV5VRhABDfLQnTqTXfm5FOSFIHthyE8E96fUlzuXouTTNtGoXmP/z",
-	"5dXuKce11VgZfH81CM6TGxXqR0dLRmh7ZXgncjlaNIdP3vHsFksA5hOdCWeVQt5QpczNlucCLkMIf8Dp",
-	"UDoVhuWCcKUJO9H5ZudYIuEhDuYl/SLjSsxBkQwLd85GUBYZEiQh5ROgXnxeGNjOpWEAlYKuXt/t3odM",
-	"qts+/iWHMgYPqwQFnqvq9XdYBq9eu70eYSz6fkwS3/nVgbc6wJX5Otd3FMpUmgll8wU8nzJTCXqHbvkx",
-	"cpJuECWM/7pfwSVXVnV40XL+UTHbnD05Oz1NGM+MrkZbH3meZHzKIyIwY31PsQD7WqdTVICFlWOhD+OW",
-	"5WJcZDxHwJh4OPgvNMkOtxuH6NQc8lchFOnSuodmKn9cKIDdkJcZcsszPY4H+ZMGvfDC0rXrQylUC/yM",
-	"6nWNhVoXAwXTkmLox+xNNT/aV/oDTvmD5flY2P6O2wkkuLjYq9v5uKloNy3E8QF24KUz7DDt9dFvAVN6",
-	"3naFK+eGPocUHvHQAB9O/AkOKleW0S1Ui4F43P1pqJWh7rkSPw7B5cRHuQwPyVNioVw9MBWqYSk6PTcr",
-	"JMldnZ4bbC5yg7Gw+Oe4qlQhAAuyz16efHLWwefmK/bCrZNAQrsKZbzEchWbc2XI0IWAi78Mgb0Oznr/",
-	"9W/XN+wkfBdKFTxvKYZGcaOpRgBCmeJO5O8VXQHnbDjRkAxUEPmpGzRKzKHyj117+u+BMDKFOmxIxld5",
-	"2mGoMJI7xJkYWcYp3MPzaKjnIk1rTNbbx08RaX2fCCoZs26TxrkwR5ayuPB2H0pG+F6mhzxrHyylF7tI",
-	"0/uOkz4niUBvwKw1Nnzt4AGSgGmKcXanpegqWjlku5wokVNMVhxhWyhB5Dfle15YAzWY0rCxO0pOnsda",
-	"p89CMZzNC2NF6gQZ4pBWz8ilq4vncxjhspzARRj/HvP1P2p3SSKFnbIiVzxjlUVhvDKplpd79JKp1nlA",
-	"vYTVuFLPqM9iLNgJ/IKJj7OMu7M/wQ64+rL9JGy7NTvd7qRWXrp33jty//vL1U8vXrHLqzc3L358cXlx",
-	"cwW//b//+//UmyTOnUHw7dHZ2dHjxzen3/nER733pcdT3kt6I6nGIp/lQDvW+2FwNsTHKW0/QOIS0yjw",
-	"tLMfak+jdFXvvHf56v/1dUlhz8I+sSejx/zsrL0qia5ml5fjnnIW8n9NNiRSDgE0HiQ1Js4tGIhMz5fr",
-	"Qrz7UswyzVOR1mYERZeRqhzY1AYR3PaC+Q0guVZjFmd/yu5BZfclT8UhzfKDqEr3Kw3lBT1OPK3xm2ld",
-	"EVTma4+hAA1ip8Gag2weWEhCNdjfl9VR9lWh1ET0t0+HljB3gmE5//347/yYRjzWOayrNKYA2bt89f9e",
-	"4Z/Y5UUZSPw7X5HRx98dnT4+Oj27gcnQfNxHsC6vMuelzxiRS571zntPR4957/Mfuwhqp85HdT/L+hip",
-	"nPFpwH4XZj8zyVR8j3VGEuwZG/Esw9S21cERqB4aVMFQ3+6kGLm/df2QhYPVwojaz8q/J6MLZ814dSW2",
-	"CJ40Fb6QXWoEz0Raqe+HBqFj9gKlQJAc+BBrGWdZXd7XhT3Y2u7oQUF0t82tBmgU1Y+9fvPi94ubK/bL",
-	"1f8IH9vlwB60GKX6Zv8cSnKHFe9MPb4FQ8/pGOrN2O0MVjRjpfak8Zb+TaGDs0X1TMJGMrMiF+kzlguK",
-	"pSthsDMHGjbK+vLozf68MrFWyd06OOWabFj86yXK5dqvLoUeP/Ihqv+mlCc1sG/xTJ9XtYQAkUDueOyh",
-	"HuBE4aJFk5hAEd6UYgV2u40zcNcfttxC+skXHh5jY9GiD3VVppqfoLhgYXC/ebrA3cbMP0SvLQN8JQxy",
-	"p2KcO4elD4lyPRplUol+4zshb0D1nVr1e5ci9CMIYwzksqnUvSq0TfOiz2xXzH4/9TQV3VzWNJAsHtF/",
-	"a585iqImfM1lN0vkD12p5Of14r2l8v6KRq5q2m0iAsBQPxBwehDhyCQs13rqbCUIeAvfrgd2EcEUWUKS",
-	"pjA3XnpYIQLOWpl3gmw5ZrLL6seGuMHzGjDwuvrDkIx3Vp1XGPSrSrPLSOfs8dOSagEEHYsNSkl/kYrp",
-	"TFuhhoujXwCRv7mAZD1u/taW3LayRqB7reytsw7Gj8n5ZWiBr1Rx/KqHayhsKh26XVdt4OxqLVCtTs1y",
-	"S3OTWXMyy8Uok+OJbU43BWGlBJKP/Us1BiDHc2qPSTAJBAVdCIkrTIIMFpaPHxk6oL4d031F54nH4ZPu",
-	"w5g6ISy35L0Klcm0l+7TI5ELBfQn7pwnfiyWE/22Slkqze0xu/ST9G3BIXaCJhrcv4g/FsswvfYrUzvW",
-	"X84BOdxlEN70XopLLp0UUcY07FBV62H541QI6t7Ay9e3Fbe/NNbUm1RPwKaG0aBf7TF752FRQ58EWQbU",
-	"hsLVUGQog4VyZ+MZdizNeZ6izQJWkanAi/iHUgG9swchQ48Acz7J7gzNUSaHNmF9TLR8mLkrTdl+4n0N",
-	"wn2AUgi1mPPGiMq6e6pV28lqgWdmNGHGxt+jsdYSJhrTous6HB/f093wVqUiZ3OEOdpX7EE20Dt1MnAI",
-	"nd6QjvMuikiYJ/hOqirZE0gFhShzNhE8sxPq2bcG2QNj+bm9hed+zNrOTFrn7+++ccAXuU4TnUAHGeWp",
-	"m5Ot7uxTe6QulE31XC0XmofbLi8y4YtDqrihMQwCGvsL7FikqXWPVxBZ2lWW74bKuAPJwJDPTJGtKeqC",
-	"yErwdzzqhT/tCSu3JqACBVPKn3QCNSJvCMoBATrDvSwYbZkeOz+Irl9kOJJKidSPzKb8Fqt5tRqKgOC9",
-	"mtKn1/nypMrPrFuB4irxVY0AR+274KRlhkvnkmbQ5O6vhrQDiXJGV7OJf8mxFYVsfN8n4SQBsuxkl4PF",
-	"nIphRlXcCegU7MkGiBl39+MdEmxuDz8DAjbhxhd2VohpqabsmAH6H6cYWcUipAga+fMR99v94YEupkrM",
-	"X9+GyJaxYkbZUiBX8kVhAe6YUP965z2okMH1zYGsTKTglRS5OGdKl0W5ZqJnH54+dm9fGcgzOJ4ef4/D",
-	"OtEYbJO+rLgf4OB1V3rMsTU61P8tqVVAx/bgK2UXKdT0Btgi6LM+rA+MJyTTShxBA1aj3v3RMzKWtZIC",
-	"w89UtKaLfChqmDZwZKbcDicVZQt4Ubme6YCbje4QngMPmBTUOvTexDWrm/Q1zPkLVK7l5DrVr5zB3q1I",
-	"E/qRA4Er7BUw/DKVoxECDR5Yzerp+mxRBXPG48MQGjT8mtc5PMwxuwEEOcspL+Qp+eGaSEIhtvvVUOcp",
-	"Av9BS0ZDSYif4Jdsu9Mk7w2ayqmdVaghPMY6S/c09JpC1xXKF9b/b84f7jP3NcQPCJjmnCTGCnWO+hC6",
-	"QD1qlQcZpJD6EkIgin7fP7bv8a2gIxaEy6fMVvl0EB4LexZ1iZb05JR5KfcVBhWYv8aSOvzK7vGGbart",
-	"dixGGMA3ev8tE4pTtiKH44bE7WjmGDlWR1iq0VIL4ps/dOjbb0DkPF0Dtu0hQhw4BgB27uEjD4OsrCuh",
-	"a9S9J5/op41VTFh6BEcn1XBTk+1KAGEIiW2o98Up4cYapX3FO87bhRifskxyzridlMGzcqHqEtWQAYoA",
-	"Zz9QYVSY905ysVYK3M2+plYD6iucEwMGgEkIf3ewwB+eMc6gUQXMtoxDuoM+kwl+R95uEem3fy5Ho7Vl",
-	"GbuLAhbW1bNOsWCqU8dtheHbp/u2V++qidxCdXut27muwcakGkosoDNBKhA/d7PWt/7wxmAJwB8VxmuR",
-	"34n8CIDE8KM1KOK+u35y6bwG9rxyoQMWbp9xdm3FjP0rlozkher/W8L6UCnCOPtVj38F7Ik+4J4CZjRn",
-	"r+nn5L3qYxSoDyAVBkpqqFfrZ/gD2gYyhW6xyqTK8Z1dgcNJw/rvi9PTJ0N4DfhRHOFv3CfwF/1nhDgE",
-	"BaNSvVf9X7mxR8A4cPTieZ/afnLBpwjXDUANEwkB6Qpp/ZjPGJJhAYP4MXtX4l5XHlFpNiWIIUiXYGA8",
-	"lu+7hu8dIjeyucCDGwvv3c6mBoACWNsjfLkdkAroi/ufsF/lnQhQv3oEBmKX8XDx0Qrkl2hohnSzAEgA",
-	"4+35TN6KZ0sRXBIHrsQ8hpXixvhnz2z8JJeyUuBYYu0LYoeNOXQ2HDr0MoI2tfUFCLmeU51PcH+ZU1QA",
-	"6O8TVr4kmsuUGV2W+gAmARWig/MjhjKFLr5VWcCeuT9l4U6wYoamvLHF8LYGXx9A3KBVV/rwQ8vI9dpC",
-	"WxSJMTGoNOY33ZkeQ4oT0UJCeesjU+67U4lDi6AiA20nGxKaP+1WBn+Q2LEYjQQRCSEfm6lTyn/AFSn/",
-	"Rv/WM7GFM7r0rl1Cbjmvyk1uKaqwcwwl1hfxCo478A3QUBzHq8nDM/zjSGeZnpvlv0f7Ig4nEzvGImh3",
-	"ERPHtN/gnzpsafiHEtHQ7Vej0wAOR681OrjpJjpLN4HT67kSIRznvuCOkk+qYWxiVWbfiExwI/7Zry2P",
-	"PAzLtpQP2LnGprEli6qZ9VyZMGoJ+k3VT85yQjbOQMSBG5yH7WQ57p6JGiQ/6+xApunhKxfd3B4Azvce",
-	"JAkwfWvGMBCMDDPB1VExg+MIvwFjlGdssKDStw7URqbH28QRzr1nTgwUlWL/EBewOXjP4TO/6vEN/ooa",
-	"kCiZWaEAclexJ+QRKu0fv1cBNeaRYZkeM7TPYV2CTR6o5IEchzkB4FKJnKxInwsG0K6koR4lVKz5npn3",
-	"agyUfYFcYbAgh0/ZXGdslnElakEMXJFaCIItRyCWwg4YBJRqTbjgV7czXQUKftXja9iElh9+U6hIBPEn",
-	"zTy1E66nR9Zxm9UUSkRjac/mHU+YS+P6TmFwxZGgB5Pp8I5NM7F8CSkyzOMb6GjgH+W0mPbOz05PPbMg",
-	"/WKVkrflmgPUZbvPvgUgy5bPxe6zf/wIkR7Tob0TOc/Kw4tQ+2JmVuvppiIfCwjGeujPw0aRnAY9SfVc",
-	"ZZqna3s5oeLCyaVTknLqizrY/4JULSJl4W98c19FPWKtNjwC/loNQvb/n34ka0BT+gr0CCRPjMYT7Wm2",
-	"g5be/Tx/nSc4+mpyKozl05mJKyxMx+zA4APHG3CTdjjXsD29AwLIhlsEagPERwtosiW19lBnutjeDtp8",
-	"iKfCeWbNltBlkd+hvXD5+q3TKVOdLxKmhJ3r/DZ0BmHV4miplmtDbOgljd3VGaXn/5jr6RYfv9FbfPid",
-	"TO2kWxfPr1K36T3gUaY7ZbnoC5o2NUC1dXKRTPXdGu6oF9XyLMImhZItspuhlBFwGQk1EQzkQFDpThd2",
-	"tb9986tJQp01dMytFHkjcroScyahdpaedKezwlnhyMXszHCZnhPPBy2asXqGgVP/YWdHD/VM+npEKOj2",
-	"xWY8XXgqNfcd51vDxKUBfwhwDNBpUMTGO+ISiHRtMKkra1EBdXVfUppVF6PEvpfW10aK5YJIvgjA+fgG",
-	"yLsVWqH8ayGr/1gqrOFZPeMv9Z34Up1rNzfqIv0H6H+6cVtaO6oV0CC39R34zTNujGjFybnKQ1neZ9gg",
-	"Rf0T8bLKn3zI80FyB3tDc4mPM5kLs/S1OsqbdO96evYD/2H0ZHj0Df/mu6PvxOOzox/Sp8Oj08H3oyej",
-	"pykAvCVI0E6B4F7SA17twKznbAYDLG6WXVy+vNqmVP01N6bTslDYSGfh3JrVisjD1n86e8r3LktTJXpn",
-	"LyykLMxyRSaGUtwvIVCdCWsYRttZLCiMNYc/7UEuej+Fl4Bv0Ds/+/b7zbLSOhHipnJhbg9XcVmZsNMr",
-	"e4A8PfBxS3pFnhG7vjk/OZmLwfGQ53YJWerkmHD1T+DB/4/S4/GHrWC2YA8QnbFb1EaOpwDOLQU0gbZv",
-	"tyulUncKh7LNHXPyyf13bcXpOyIKpExlTpULIVmgo00eWDTZ9Rl2evV+UfLeSTtJcz6v7V0XJgCUBDWa",
-	"AG9nzgx5fOoBNs+XaIRXS+rjBsBLrLDng53bHJs4i2ROhStgxzZFVWa5GMmPvb0qfw/pBobV6PS2fo31",
-	"XvOJnpZlxbBv1PFweP8vp37YFnApAQ0FnTnq6oI/VbLmz5jOPVd4BUs/gReaLUrk/FjSd7gRd+ihr/l2",
-	"AuPfJO7u3DcU0MFuJR8IqPKX+07pve+mNj0RuQACgiZRfQn92xhDyAtVRRfmY8OGThUqj45VZuacQbES",
-	"j/Cud5BxjXSyFaZ8au/FHthIf6+brRTpMwYRZjgKUK1bR0CJnQObL75ULx4m94/jxr8pVHQLu6oNzQtl",
-	"1pPbBHL11QgZNkaaIrMB12QNv9MbN9SXVzbzplCdXqJIHgzHv1tUC7eVJ5/yQn3eQGRsrJiV20pINmHz",
-	"SgA/ILBmErqzCMcrFsR/U6gO70VIlnW8/52C2QAfdLnYYma63PoTJAGUtARRKfg9gBZhtrgCU5QWuLem",
-	"0jZPvVzOwPIqwFlbs8KTDfEhlYKMtU7hfannGtKX7p6iK07aElY9BzTAwDbNrjH+h73YJQpdJOqCLIdf",
-	"v9RdljvVlfxdwG6QiRt2JGwTcUGW6MPdiSVI2skn95/PJ2RaNdpNzhY+pzzUUAe0E8yWEG4o0EtmTkQR",
-	"CNijDs65OWYXLBfulZzdBLkSAmpSFVCAQqVaRSICFzDWtRWzruWrzQdhHl3ZTu7hF97M/YIqDHFOh+G+",
-	"QskBVudZDpWElNhCnn4n/yO9dS1yK+egQfozPd6Idu6O5hRNeygHoHYrADleyvkFBigE/mlgChSzX/X4",
-	"yxHolWjMr86wVAVQ1FqN9GRUJ9iIbTjCIvJIJchpUhIeS2W/fdqrlL2cxsteYkNkgBQdHeLstFYe983m",
-	"0pourxMqPO3UkP1Vj8uKUQ62Q3IA/I5djpCFdOBaBD/O/lMPHhmIzruzrkQeiA//462Slv33l7/iJYNi",
-	"V+lrwpvk7PQUvm1qSLbBUOG5YH/DrOUfULXmrWpdWPKKTIDpenr6NGo7u9Nws0dus6u7piMxda/6BkC4",
-	"uiNJg/2m5Q+CenjRpHx1oxBi7xRndzwrxDG7AoyTEk8IijGgYtvHb4jCZ6k6ZBy1UeocFSSRX3RLCs6x",
-	"U/30CsL4HiqMTikym7t7ciyUW0JabN5pUzWNfvIJf/h8kos7wbNmi/dHaGDRbFoY5OCDcLZmhLtVrS5C",
-	"V4tabrWlllvD52TaAjHsBcqdt3UQ7IgZYQPVLBEbRYJ9bqa4XR0qJRygiT3qgH4WvI5I6YW6kr3riZ77",
-	"w16y6R9S5EB+3J+dOjsqZptBt0+8xPhbcyQzXOBox5UzPUeAMD0KoFiPv/mWvZR/STxDQw5AH06ksswJ",
-	"GSSEnURpS/2fEF7G51hKyBJbUFqpmMMWLYgeiByY47WKuPrvcmkF4Wb8KPdJ/e1qll4MjM4KK+ClnK2T",
-	"J8xqnTA5wvwTUIY1Q8YQoFBL/KAfvt1EIZFEbR20WTKsGORZ5kv/3OgY3Me5t+YJqvJafPNNi2m8LrcR",
-	"oJCHlmcJ+/bpU7dQYHYRqE9s+ClWp5XDz7i1Inef/J9/Oz367o9PTz7/S28PPg09tCLeuRG8hIFUHOYU",
-	"qfne5BZHsvhOci225e4N+jVb+BMlldXOoMET0UE2IKoxTuC+WxOsESwX4yLjebP+4KZaVvzIsMK4K0hg",
-	"TybcaEgPwvqvsCrmyB34PphIEKOqCBhXKaR7B9yIb59i6NrTYC1fZjy9T/2xT5UWqIrz3skdz08yPT7h",
-	"s9lxpsdb0JqXL/raPWvvkM6ex2Y1be/E48BHwjlbaOXf26HYslt0qVmUdil0ilb6PRt6IMtvmPu4AA/Y",
-	"rngf/YZRcjLoT0piAptyK45868LWJTtfWh9gLR6DYpJ4j7LaJNyFh1M/FFYOb8kdbvZwsIYIPNycWafR",
-	"lTMTdE728UznlQyRB4H2gOhQtwsusUaD+smpJ18lrxn6k5UI4Op2It4rKJaooL32f7q6Ye5OG076x+y3",
-	"mVDIYZSyYaYN/JwLX00EblaCebAJn0HRsLt5hJ0Locj0jbUvY63LGzfKDSzNF333UIXrSAOTjpuqzt2J",
-	"fPrkcevrp/KuDwPGWl3shrOHUpqEYvBswZSeHyTRho8GuVwSxM6ttjuRp3LYAhX77PSUqoQq3RhDrpix",
-	"XEETk5PoOy2Bl89orbzhVqlEyQtFXKvEIxYPT/3uJ/XlRaVoat3jX//1AlupmsCv968HaWp+6GNr2wcj",
-	"bN9n440AUwk3rQxSQPl6mkR2Gm3vZ4SBvVYGoL5Xz/G1SB6r6Vrs0MbPfiAc/j7a/f7THn0OLwkEBAYW",
-	"WBx9VmQZIwXne/OMHCvA8z+yGpNGVmDrE4UeuLV8OBEpsxqbUWEGToNj6RIw40Xa1n6Sd4Kk5Ivu7Ch3",
-	"uXfe+4Z/PzodfDt6PDwbPU2fpo9Hp8PvRmf8B34qvk2fDDb93a1CYd0mIL0sz28NxC7wJ4/Jg5jdJtNz",
-	"phWbTZCktvU1Qcv6MFeE39MuUbqv+YL99eKRCYINGH/LnCvbHve7II1bFaj6q+HkE/30+SSckubrgl3L",
-	"sXHrwQaFSjMRgG6ur6+YUHci0zOK7010BubX6iEEjSLXHMNoQox26DpM8oA4z7QE6yC/y2U+IOT3djcX",
-	"T5Hxmmevc7c8VgqzhG2gB1Cv01kKzV0WqFpLlQo+Rrk8e7oTelgEIo/4DXYl4XopiRzxDvJfBFIJssgT",
-	"CkxPSsZUEtgZvp9nZ/PfrjARAzyzIQRj+DC6U1lGFw+l5Pzj3Z0Y+JSeh9kAHaPb1pJeBmi13T8wLeNM",
-	"bIOFbeEYEJ+T8y4gJYM1ePjFicgFQTiVpCNY+pFxdwXSMLn7pqHhjtlF9SW59YQU+BRk+OEZKiMPMkyv",
-	"FqmEms2yRXjH3j73VLnfwNU8kkoG/l895ejE19rjnByTW1In16eT+ncOVydkErCTDOq18kKJcI+0TFKG",
-	"yd13ERQN/Aaz1bHzfFWKP1CboYj1DkV8nJAQIHYH8geUu2P8ubE5VwY5yypHf8gtz/Q4Cj7rfjXlH4+m",
-	"ctA7P/s2evZPZrm4k2LeotUH8EXqOA6+sgLJx0eF4RmAprglWpC6mCYs15AOAWwsQgwUqlLFgQlS/x2i",
-	"xoXukhwocZvSpK9x7rufjq9fNi/qqwYUH9IcyIKa1/alVPs4Fkot0RejBK/SF28hn2uojIXKdbbhroLY",
-	"1jhQ9uDFcyeN1BBbsvpWqGMWuoEQtU87pQ2+eF44D4wN3V0/cttFdGwSIICW+P78IXBPeWTeKz1XfgCA",
-	"Wgp/BIUxFeRqBjb8+imCbyITUYmQ4r5cgp/gR8gLA9raSLjryq3SSz6cSCU6Ogr0dBjpvv2G6tiZ078R",
-	"TR3+tqv8i2GRAzHt3/6oY67mOmOcTXEOoOOWg7run8v216wYZHLYq8tyuEjN5hJUatklivnQwoD3NQVM",
-	"BVfFDBhw41Ggq+qI25vyl1Dw2hLSD2o1Ow0cVd6m0+DRRZZVW1iJORTRcKlhYqOeA4r2ps0/+eR2dm07",
-	"/Ztq5Obp6Q9lfyLxmThZKAxykMpMMKOnAi2VoglqF5vtr2rm3LYi0VQy1DmvEpViLcGbm5YXzjoucTxR",
-	"mMeuHimPzoRxNoqnEXp2vBWrm6Xt5AB12nO1yz7hgVkDRw2X40CnC2bnciiW/SeE33TultEAfhvCnDEE",
-	"/IPt1OEv2srUHgB7ujL6Nb+L37UHkRP0gJAVGgrU9j3h63XtScW8OwJn3axHqqe2phxdESPyO0H1w4Au",
-	"LFTayJZXjvQbDtSpmr3CvpMDnFwIfCiNjBOV9dpXyQZe4cozz0PZkEkC96tQaeVfzgjPpUiZEh9tpSES",
-	"E8N2op25hmw4GTf2mD09fVqi6VVkAIMzTlMoVOoTjv+Ikw53uH1bIp/V9sANTMTZBrpoYPHcnvz7ErSR",
-	"2xy3Zh8AHaH3+PTxd0enZ0enj28Af4kgmJS2H7CHx3/k8dHpWe0jEH7snffueCZT9+8CI5/nq0MmPdir",
-	"tVhRc65s0GF/JL3hxNlUCmjCU2WOTs96SS+VuRhaDTP3EE58OBVHd6ePj/lMHmfCGqGG+WJmAcep/ELi",
-	"ntI77+Wj4eOzJ9/ivz9gDTgmaTCMi7/N7+DVlTmrvsj5N0/oe864cn/Herhe0hN88OFWLD4AdlXl3/Bk",
-	"KsMRUy4zIAUx/62+PLnWzurvbUGtuiKInTGXIxZP7MxURbBkmoawzVhvoxmi9/o1h/iC0YyPcyEMs7p+",
-	"vKGDKJ+aY/aubAIK/cxeQQA6A1N6jilNqAzGDX5kqBXBfRiQ9CvaxRfGBvQE/A78Ewsko5yor4tD64gd",
-	"w7rV8+OOygEOUJP87i60XdH1/Kkb/9SN96Eb0SqqShvW9nFVMUL+9eLy5dW/dWapbgI6ovYlSGJNIOzo",
-	"bMKYteRePONSOaU5iBL9AqDPPZuwL0pj7xCG7E2+oCthXl4aCZSaHWaH1tL3XdvcOZ45ZiVtkcNiz/mC",
-	"8UzeihBRQOdCmkrkhohZOJtoYymruinQsCOD24Es1CUiN/c41DkfQD9tmQpcfq17IfCrUimvup/7xS1+",
-	"cwOUtYi+7AuSKMSrkTnbBIwX5/40I2XWgxb77/phmPu62PADGwpfp4hiEu5wYtpOseV6oO2OiOINqGP4",
-	"xAdTUB48/AsC4b7Rt8KrAthaKLKpoSjuvL/JWuaGEoQbo6VAgozhEmr/8t1fbhGaELdhS3fe0XvF3P7u",
-	"8WkJGP1Kjic2W7BBrufOu0MUi/YF9u61/7kgt3Pa6c2Q25Cldh6BHufboWjDst4Pijam0rHXBXFJ6P3a",
-	"liw0wmY369KOkbO7P4sPip0Na/jI4M7tcsfdrc21x7oFSzXcr6beqzSTiAYl02Q932ICOChTYY5ZPxfQ",
-	"CjAVnGgPII0LcBOeWw24+9lFwHnGW+Hsm9Bk5cTOVPqzoJGNZfIu1gOCvYtXd/HMf4T6DO4caZa5o2P9",
-	"ffV7qXVlbrJ2XELBa0YA9yB524z3j01EKO/KLKgerZoRa8sWmiuHV0sXQIpOsMplm7PkvrF0il7pVMCC",
-	"73+IuIU6HBM5Rg3H4RW8wfba8muWknfV3kmrcckSUBsbKphW1elI52NtrVBH62XB1zAlVUTtNU7Cj/65",
-	"u27QF1aoVHufbkGX4ACUKEsekn2wcHbOkGgLMQ425z7lASb/dOvtl+pOWsSnbdz6m0aeqbn3d+ACnMYl",
-	"4UVliA43qBym092pvI3XV1DAApVdC1E1PflwqItVXbzBrfM1rQAE5HtfiXUJ+rXnOr81YEEig6lxaoml",
-	"fGGeAYkMzzMp8Gs+9UacTc76xHSaRxmqUDg1eIbl+24yOW6qNbFTeAtfx4PVPU5qpGLczfUYPBzylXog",
-	"heKIp/zozBsL6L2W1sKLVExn2go1XBz9IhaN4DqEcLAG8WcfJ5SWEr20lZQHvAwkUpKeFRyiFNBHcfR3",
-	"3msfrijX/GF6+n6V6jYwS3TmwcFbYpGjO0GtD05ce524j83sJuYIOA74eIyXyDE0ZRAEHB0Ub32AOQPT",
-	"BCyESD8PDFo7I52IFlANnff+/u1/5M4TLwFbIVTg3NG5zt2EhjrPxdCyic6NYANAfVr0dpA8fLN7rwqP",
-	"hgyufVNyLyG1AANfC3t0qfWtFA3VhcIgqcLP1s6cY3JcUxorNtuhy8wv9RQaowcL7OasCEmQ9MJONheZ",
-	"V8X8k0zXRh5eWIPaHa9lr4Ehv6mgwbgp7rBO0+8IMNBdQAG5OaurCt7GLkrkVizWYY5WouHAWOsb4WfO",
-	"dVE2gaTPLJduYkmlFA2RCz2hK/DDKo+tRNgBNtoj6MyXX9ycOjSWfhGLTq2klxyiiW5pK1V+gOzHM5Gy",
-	"AvhdlizWthEg99STXNu1nFYXbKALSJkTBDb1np6D+0y5ZCz+7DsLGjAdTo/ZS9wuY/VsJiB3xxVS/D8j",
-	"bxwRKfF4YdVSwtIi9/XKUGMSycHDfGlf19pR2CZQJSdC8GRnVvmKJ+I2NtrDkToXAaOLgbYYm5U40NY2",
-	"UtvrmkoUqpi6ncj0EKAx70AG/rhfKrZfxAIWS8ZZHF7negz35AEScoJn/phyJealWJZLvkUouRFGNNPj",
-	"o0zciWxNGo5aQVQVcbd8FUIG4HfCeQbuUUmpR0KBmx5Rz1xcqfyqx7/iLDqGTXeDdIubDq/h3jfTY1oc",
-	"5FTBi66iX81SjYgpZoDEtEnJlHt28inMbO3N+xfPyGJwh/A4DhbuNyIbHUc6/FK/WrvER/zvG6AZKj2R",
-	"IBQeOGKgC/ssePDSJszte64zNsu4IrIiqeCMYRQ6im+6DDBaccHOTlthOMSLhlItDnG0f8ajEr7hBKWE",
-	"zCTJMHzRVjIaikEu1ywdwfd6t9cK5cP+GEPDXQEQCOwPtSWXcl10Ev+M0tWPhEOFPYw07eMeg+ADUsWg",
-	"cH4LXLCQv3xySjWZZ9/4/GVrr8S/1wP0zoQl7axOOyaoUzAqdM6cCZBQehN6AnfQZFOxNrJXGEBgBpyM",
-	"XGdiqSvj7QusVwHlGg/y/STsS9HrlJy107IxZ5Z6D7P+9gt491Sv99hWkitTceL/uGbh8ZLQyrkxCD+D",
-	"emGcc3fjS8sQvcvdaEkwoAGy1zl0OicxwQlrQJ0byzsgXsXSeq0EvACALggoTBQffa0oFS5yVLnwGfFR",
-	"xsL5V/idC3ylDdYrJfVOXl28vEqqmUf4jZPpMkt18uJ5PQ7ov0zQI7GLh4B6WqIJQTSwgn39rzTC/6pM",
-	"7H+VE/q3k7/xo/86Pfrh6I//37/07tfsxeW98vvTocQvgmCkuqxUBX1D0rKrvB/RxdE+l0CSyhUDxQWA",
-	"oe4gokDOeE6N0XGL9rc5SeUbP27nG0QjdY90WMn0IvwsLJDBy8Ad+QjRVuNmNSUbkL0Slx4gK5wtYhHz",
-	"FqqWp1xmhFYo8xAfdW6o0nP1jM3FYKL1bQA/VJb1cexjmHXfPRZYCrU+Zhfm1uuuEnUGPPFl5CRWAmzW",
-	"8wbsxyXeh4SNCufQw6DM6ir/3hKb7/K6LulGThxpW6hGjJLXJGOfELDSUNf6AkuZYKYTMbz1Rf2+G6Wm",
-	"JltbUbVZbpNY6OgINaXJSc5vDwQja24pB1aeHn+RbavjCjsRyrpX1/ka7Jo3P16ybx8/+f6cXf98cXSW",
-	"MCM/slSOpQXLX+Z24T0BD8Bc5uEIgQdCl4G1aML9R5ylmEYSEX8RY6kuqhPsCDOmNgaMeu9CtDSDDslm",
-	"ociw5D4CZw17hMIEGJ/NWojS2vjQimyFKH8ziBcGqEZ86OaAhiKUBeRiqEGpD7EoBKHyoN99Xa5Xq5HM",
-	"p8sC9AWRkv8Ib3qp03vPhuLIF2kaN8oOR8HvfHDARYnJGEUDaN+HdbCilgoMpaXZOHvNjbkVC4xjrMzA",
-	"JNAnPOVqsSRlIF6ZGIWO/mo3lM+lchLWhnIhmlqXFTwwRLdtABPB3CEjjt1ReKndNmpjsu+dRx4LtNBj",
-	"TRCW1f05Zh56yFte4fMQfiIus8CWBnHmaL4bM4W4kl9BlvANlE6Bg728KwfQ2VIN9Mc2ns7Z6SmZ1eac",
-	"OZsV6cArFAgI5OsmWanhTDw4d9Vs8aBRMmdCpQnjmcgtVPVApBdg0at9RXaNzetOMgCD+PMLlFLsgiYL",
-	"vfLG80LEo44/CfsClqHTyi43QKfO1tBdi7mqwoKtxZN3CzSitzHbdA++SCFtATC15pGXCueIB8/npkTS",
-	"lZXC8gD9rHSkGPYlz2/LjdjR/ZApvNzp2fc/nPJv0iM+/OHbo+++ezo4GgyH4mjw5PTx6Q8/8O9Pv/mu",
-	"B8eYp1u22sEU3Vzv22jsVobcG8Hp9fvJDVQuQ0yFowcJq7WNBNWVTf3zjeUKVO5RJo8XbAiaIcR5jlmf",
-	"33GZ8UEm+h7MGC9scvcpowjZ+niv8qvaZDrctvpA9xVvccdOZ5BPHSxgTQ5x9N8gJpYBJOzhRDtBwYpN",
-	"ILKFQ479QVkGgx6zV1hbWplPPTJNijzaWby6RztDksBU4Yb3eA+rFWq+LafahXCMbfq9pPo76GuTCtLo",
-	"UxmgpdtXR9Ze7AFSQvcjk5cT7Y4t7reGCqI9RLKuS2Zk53foYbLf4IaD6B+qFSD4dD8YQl9TEd1ykabk",
-	"hHQUvqCnX6TpP6wbeZFiKQntcmkB1j26Kd/FhfSicwJbQ3jzcRl6R6LrvuL+21f8To7d2MfDXKRuJjwz",
-	"x9j62vcB5yXSJzKEKAQ8kneCTaUqbKw/DqJRVfHpSAHQEH/1K9AZZq25pdSvEnO/nQfwW8py4Qbe4it3",
-	"C2GxGzISUSUtblGWsYvXL7B/M5QqFUbkaLqip4Wfd8stVSECiLd7ERlBWbyE8P9rP7Huzr57PA62MxEt",
-	"+Ka7FCI/MvT+CWVUECuG+793VZ5cuVMA193SLs3K5d5SC/gr4Gjoe8YaijCzrNqPQkQBN8582RSRJGvp",
-	"DY10SV1kHbKaVwfqNKDshKB+iR7gUIe/Ne3FJaYUIAIklNeiQClk5BhQ9aWChBdQOObU44Q0Y2HsPuOk",
-	"laSFEkSSXQPA+8fsHZ7zWqgl3EZO2HxqVyhdjCexrk4xezvrSAPQw/c6+fsLwescglKEZqXhnpM7RAlp",
-	"S/ydvPdNPBb2YNdwZRv/YW7hYFBpIKM4xBbiJdq8c6+EcA6hxzcB6Es4b+cB+8J32tGFTAyAUKPeqsHv",
-	"t7m6ISiGP9v7POiKVB9S7hykH07DDDM+s1CWZIZ6hoR+yBfZTl79Oj9MS19l6LRzVBZVGoheg9Adts3x",
-	"UDoVR1ZMZxnigbYk14jnl17pVNyEZ3313ejV1+mcNwOqk21l8bZrMa/v4zY8GUCCgXgQVEvdTIFRXZGO",
-	"OTCQOK4TGoxdlnoNDYavdC9RniF7u3FJIcTbyXp2cwTug/lit62J+tcXgSMOyOfAJuN00ChjFzYnsBIi",
-	"uVRJG9cQ9D3Urh3e+K7O7UHCtuXwD0iDcQBl2gakhS5DnwjqG51byvZASGcuzQoNFcBfV7o1se7Md7TO",
-	"cj2VJsaS4+9X08aEBPTjZ4yD/2AASxcSm7kuVNrUbeRmX7MIww7hJ5LQuUj/PIL//rEbgNQXeNffyx3f",
-	"XqnFgz3LfHpgACaVqkbMZSMuSV4oAq3xNGxNDsorrHXaVpftCDjZfk8expAHsC1PoNihJX+Rpu1I8VpA",
-	"KcLXdiFIQwuwWs7Cc6dNN9iBXwUHmq9N2m6N6yHAdaafBTJaCdEdu3BmxJ1QVueLen8XVIKVcNbAvdNo",
-	"EH6xhmCnBmDrDdpIdRZlOcOCq1RARg6BE+fAxF1GddhC2HMGkAcQp7XQ6FUFB9BKHLNrMvffK0QFqFR1",
-	"sbFGOD6EhJI5o4Uxz1ZpYkJLqgL6AZpvjKSUTM4v0dR8IBOz0bSkPxwK+Bb2B5pwoMiIHApZcfp2sy09",
-	"1C2fQYyzOTQJSJ+8RrELUgdfS0sDAPoSB+DrwF+ipOjuL1+qINH0HkKYuitUzgtqMELSY8hJVbZyP9lJ",
-	"peGDbI3sXH2UBjRZ9Wq/FWLmzEIVRcV5js/857yFrq2eMedKujXTKiAGqJSl0tDtzaTdc9tyLtU6+wzq",
-	"ApzQwCePK/DJnvU9F4xnueDpgo2d02ssx59WN/Stgqf8c27or1AWBQsgUmiKdj+63cX4gNPxNbN3zKXa",
-	"KxzobJA0tl/Vvo06rKydiCkjMzEVPM1kA72iW6rnOc7wy9xInF2n9aNOfQUuekChGQi3oVDdiQuMcFPz",
-	"iVD7edq+ylcaj1OFz/f5OMSLpdBPpf+V2m/rHbfV3X2G6FXQr+tjVdIwfSfytPBQA9B3HIWRO8x57uYW",
-	"h8ldW54/iFXYrfz94m5Od4PXVAbQU9GGBZrbkgIXmnyAVGy/W0Oo9Xf9DQBZVWByvLdJWi1EhoLmM7X3",
-	"8IBOKipzV+qf1yrAS2TvC6NxY9cTLVT6mx6fnsJVcitmtjk83ERccEBiiy8wcgtv3T1aRLWNDGUiae5d",
-	"2loURjonGWiiIjIrUTqkAChmHlsIke3cX0a5oNqZit3hkcxDC2kuEqTnH+o8FVg26EPFvojM6mI4ibmU",
-	"P8KEv1i1UAOT70wwahFGAuiQEOtHaCEICBGaPFT7ovUA4dUdA5JNAkT7Zk4+0U+fT5x8rC1YvBb5HTRT",
-	"wQTvdFYANKKCfgIUA1vD6PBFau6+8xWKRqqhKBtmjHULMM+l9eDo02N2zRcYdtMqW5Rs4xVZ06PROT7E",
-	"WICkUVQY7d8LLqh6m+3SLHFysQ5KeSfezl7iZzvVjn6MTkXbvY4q36dLLj0PfUrLDGHLYVYA8qw06IC6",
-	"nRhrvaeNMxU2l8Pmu/Cl4KbIkaOhElShjVZjZhbGCkDxQkZXkJI1lRcvacDuxIFG+DHX0y0+fqO3+PA7",
-	"mdpJt9Lm16nTu5UUKOyZc4UADXg/gZrl+k6ata2cPpd/zC4U49Y6P5KcTEzWg7vpr0/I5BPEcUMOxxkh",
-	"r8tx/4nssPDW3abRcY8gdDLFIL1XTSRBIDzX1z/vYpo1xQKg2toAZAiO7xvyxhpvyxKAForzdWFZ35hJ",
-	"P1m+5HInQyL1KKmQGHSSTgT87gU8RJiYY2w/UoPkl3ov2yt56Px+eI0tIgaPDz96TFYJ8ehQeaQGEd02",
-	"6Y/mTRuFd/IJAdk/N2q+K6fLnH5bKk1K4EcnkvUUdngFwm+L3qrlmnYplK/g1e5Jm3Wa9PY3TmULxMwc",
-	"6tYLQrA9neM567upLHHQVQ6smNWwMtCh7Iex+2WBUvUdEQybXhNg2QaoWXGALAt9tNC110RH96WJ2RfF",
-	"W1eRqx3Z6mriRD1068MShLI9EAsop6hHInWGeP9c1VGRpGVTAXwf6BDmVJdBYQfOhnq2IIej9kCpnJkY",
-	"62aEqXZfnIRRuY+1kh5CkUGb4/gwQGVTbBPDNCSGcSFzANkEbvmAGwExnVwYq/N9g8y5QOjLdUFmmzvX",
-	"D4iaELmIetngVnBOGJ17cPTDrM2t8RRu8BuoxvH2Df45Tj/5Bqb0Z9HCPRYtFLliqZ6rzgoXjJmsy39j",
-	"LzcQ2FT6JiGmiV9JnwEzZu61nJueSGGOWsV6Jcs4JdpcHWqGEHM8wE7gtOt9vb7PN5d33GKXYCgke2S8",
-	"kbbf/hAl+fodAp2E0GXUOoH4WSql7BKgSksV0qWYG5O2hXvzRtzpW+w1ivdM/qPnnHABKtVd9RqU/XzZ",
-	"m/DUeueqL5D01Ft6NIIy8iX27FzcaVwx4OcSKo1WEiET0/57uKWT+pXXg/uyQ382sGwUIIl8+ABj30Rj",
-	"ctiq8ZNCQa3jumwk4RgaPRUYyd9gkWBmmUMWpJhVYCmgZpZn7r1QNQR0ep7qmTUJmxU5EHTnLBeIX7OO",
-	"APctzr1SLfVF6o2VaXYaLVutHcMznhcqYFyW+xZyPLfg0ekcfqj0Mu13r5B0Ad7qCWzyeqfCw8tXeEJz",
-	"Qfjy8AI++EbljEmFWQwKwd+++dU4tZZKMyu80ToQhLJF3VdgqAZb5xwZfb2yg8UKywLFHHAIpw01tu6l",
-	"yjXvVOm1Y1TfXVArr9GZqem0HcTCeJ1935fDRQXzgEIIGma9v4OeLe64qSVwRyUFzFAXGRSGIZk+VoZJ",
-	"AyYREN5UbWkMsMQaS/OxeFDhiXOFSUM1dkHsD8bHhLrIJ9AfRAT81bIeXgnzQHmhqhUVPlnubjOoP3TS",
-	"IDNRag5gFPCQoCgxCekcusijQQyY0HNSWn8qkVYmU9DxFSnC4MM6Ze6xmfcUqNk4d/ZfowgBm8q4vIWd",
-	"IElFcS0ulciP2SsNkLBySFcM1EA4X9fZReNwKML8obakmEHcCVhvnYUVKQDHuR04Jvb4oJY1zbGRqgSJ",
-	"FUs1BO3eB9FDhH9WVc842mBRbSevhR8fud3JBN/BHPJu/FEujLBrEIkq2IAe5a8GAXjhbeVp4FvPpLqN",
-	"aRMj7M6If1XOwWVu9MPRofvpwVwfCDasgVz8Goo/Q/SF0iBaiSNIkMGibMszPsuKsVTtoXaWAQTk1P3R",
-	"G+8lpaG7V9xuTZu5aV/T0F89Mg++SOf9+rRVy8j+RoiNhMUrQEv0rF0atMuufkNEbQb0gKHW7dLEKIww",
-	"a9q2cdm+isbtVdSeWRDeVlTma7q24QRhnjuVY+HDltXT9AgCmLQA8GckJ4qTMxx8XQ99Uu4Duqft/qyF",
-	"bw9N3JArinZy427whTOtnRXVx7+n/ShWzyG2poPKF5jVAzRP48APiMyz5SmuKlAMB22BUUd0LRFellzw",
-	"tM7H0lTIh0N+/Rcmvkn3Nyat2C5XJn33GBEfIzv/sHcnTuJrvTxLSd739gzE7m5pMye6pgQewoIjv9DD",
-	"Is+daTqTMwG5pDuRmyiqGtaOHXiBD3587uUabbtT9eNyb/fpIXapk1JSN62HuFFx5Ie8Urc8282a9WSQ",
-	"czWcHOFjNrckWj72lMSGDQqZ2dBIyvBRz0JhF+HwK61EQu3QsCT+LSj45QurpWFTnt82IeH9BZ5+w8d7",
-	"ldjHUPBw3ltRn7dASu5I+CrL0CXbImoQGAujUrCpgI7NkWgaQhRGZGJo+SALu1kRyUrn4o73Ps7arImz",
-	"1lv28+WO/RAJHgHkLbRKSmggUiKFoBrGVihT6sOxPgiIZ6rAsL4H4JAU0qUPU8IeaXnAwIQUUELsQjxN",
-	"RcoGYqTxTJQ3o5uyUyE+o8QVpZOGPM+l74nB0khv37grNg4X8Ubw9JJW6wE0NU9T6f7Es9e5m5iVTvRH",
-	"PDMicdsdfoWls03MSBm8WeW0nZ0+/f6b777ddOKqZ/dvOEIJUkn83vd8S9BmuH1pqAE+WMPeHKWXRkRZ",
-	"90lvqfa4ONyvpvzj0VQOeueP3b/cETCrTanL5zbN+chuZFh9MTp6ye1wgmUlmCcRWObtPLlKWThcIvhf",
-	"JvI8xnaLFvBzGLjTBNoI5nzP5r00Q56nFR/rkUFaU/e+YXdJtbQOyERve1hCVGUcSvrggoewtpmI1Fv0",
-	"5ALA1rn7AFhu+cJ/sOyK4jjJhPX95vbdTp5i/wCdNfgVH8TZy34Sdr997TThCTOLH+8am9HVDR83cIiE",
-	"gzDnFMnvlK/o5rBSFHVDwDpG6ZAjXwkO9x2TtmwfDwfeKarKMiDP57OyEAlxS32HyRASu27WH8h3KeWt",
-	"rlU4ATniK5Z3bjBySAjIU/IfaKD2eF3Y+9YwO2bvBtyID3RUe+dPkupXseXIzRrobXpzMXAiRwbc+Sdv",
-	"GOPvc2F0kQNT5afPnz//8bl1mg+W6gEctEMcSesbPu75bLpzc1g1v+aaDk9a5/lRRzSx3s7dhYxHJOPG",
-	"EswFCZq3veNwZq/LeX+B8R6a3O90ZLp0rpqCZIcJAP3OM5lyix3H3N3LmTin0oIZzqlSqUZlxeALFYqU",
-	"aTmzwILUGMd7XRxoYzsIEdG8HiJGREN3GyQKyiLsF/eNFm1FanOEyD/7ZJaLUSbHkw39YsOJGN4CgSWU",
-	"tUG8sVKjlWD7SpgxmP1kHwQjE0qR4XMUg6DaSyoSdkthsB4Kbvdn6MZjgDrXeoqOuNa3pYR73gUVRc18",
-	"7d/tAIbmrhxZJVR077z3d16haRjm7gY6wvu4qrT3vMmT8AD4xB9Jzxv37rvuV+e9u7Pjs+PTXvtb/xpn",
-	"e/9RWS+dkdP2zocsR7pQ6UFopMXw1jvelQJEkNk053NojIQi4akQhL6FZZ4+OLWFD97S6w4nlQRmfXmi",
-	"zRcwSWr+UdpWnLyFgNOGF8WtqLHWVs/yoLCV+nhqDeGKTXSRh/7vwhDGZRnjyoXNpTvnvhoXGt3gIede",
-	"GyAoC+Hizgmg3W0iALo7rxTNeN81oIjUb8VVbWLA8JL6BcJp/LPrhbN7Kkj21H01t+BXanfbhPbbuTPw",
-	"plClOoE7sX4hJnjf1/UPwMjO1RbqpRlrpFHD3JGRuUbFyFDRWonFG35XakasiE8Qk2SwwP86PTGSIgPQ",
-	"L/hh9fh6E/dPw7N5aLKSOrM9/R5UbTmv8GmXa3CHh77jqhppE9BX8E9rxBvPKIfFFwailz46lQBWofv/",
-	"hUfN1Nh+JpuqhurO4z8XCFj93TuvNyrDzw1gX/uVGq0K2Mkn+ulzizBJiFBWHBKsmClzkV4YMc9n1sZK",
-	"fg9u3H4p7xm3k9JwKJ3DNSlvqeS0mFbTbVJZMYYb4h8hEvNbGXhJCNnIGZegBe5FnE5SORo1IzRh2C1N",
-	"0Uom+9oZ0RijSZZuyaQsxAjajk8ROxPaooxFaFbEaYkxgYxGX7jYJVHmQwAbotionetn7o19qQnk5qEH",
-	"eKRz0cSDSOvT+6Lk3+1HtwCcTv5EbthA2LkQyi1eUK/3cwIIM2Adow0f2mxRns9knYqVNihV57xCGzlC",
-	"E/NxLkT5VZrjI+O/ubbe/w3O8ss/HDvjZnyVgU+uACcj5B586FO3SI3s4vyQfDRq7FcCG9vveFY00KVf",
-	"0yO+xAwIzq1T++0VFGDVa1EeGX/wDhCrpiedfMIftqBDt7G8TC5AP1q9pkocl61Tix+HeLCick4b1L6S",
-	"vIGdGw5GwjjLiwxw4sdCuQXFK3q2FFqEmhIo/4EQ462YAbrU7+6NwKdzT6uFFHna0BL9urAPsU2HDyzg",
-	"EA8QVsCBO1bqwm4ta2t0QUkG3qSwwQha5vepaydiN/BlUIEAPK7ebyr841+egvez6541ZSb0LBOwdoD2",
-	"GsmR+PV1Jtlha4bDvp988j+uvQdeWMKvGxXOUITxiMTCz7JOyQfpByrHBUC8pqvBL/iBLUVbPrZVxfq3",
-	"T9uUqMeuEQRfPORNUpn7tlu+hoBvONHAaGIJ4Wkks8wwGe86+qp25fCnv9N4yl7bG7Ua2pzO2H3/pe/y",
-	"4W0D/8YPYB10LlsA+VPSMe+lR+pXB1afSjU+AvjFdr3Gs1yM5McQisCWYyhjYZlWY5EzoXKdBRojzFPj",
-	"AABoaER2RzhSBJqoNBi7G+hFpBrf4DT/EfqT6+90H53KYUTajP1wVUHjAa4qbLezDNSi5K6CYqPU7f4F",
-	"klSV8Sf4VgJ1SUmlYRmeB1hRWmFyih7WVMGwsog7yMX9EH74CeK877sIoGEaaYfArtTAySNitz+Ga0Rx",
-	"nXxCrbTJ1iVRVTrwe0DeQOk5w7YbxMUqjSn4QiZSJJ32dcA8F00wzi2EctWEQ9gkxJD2sXyPFR2KYXq3",
-	"T6Y/fHw8+7uP49cvZ1yAtVfzDKCq3Ff/599Oj37gR//1x6fvP/9Lb0cLGV84PRwA9M7iUpWOvxeiaK7p",
-	"/m1EzbilR7PQhcdswD4K1p9IdzEt+knJ0YG5c8CnqqZezwO1H1WHw/BpwgjPzum39woYcVHXTZyojawI",
-	"fOtzJ1Q6A5LNlNgD36voTfhXeLUVeYoldap1Uw3W2dPTSCth/GkK4fT2fQwta6xwaKB1JrhqGcn/wm5z",
-	"2JeOAwsaObITj66qc5/4K/LaVd5sCa50RAA519q8PrYPTYUxzviThlnx0Z6z/qf3PSuHt8K+752z//u/",
-	"/8/nfkL8lFbkU6l4xnhmNOsPkdWjn7C+tYs+tr3NpUr1vM/+tT/UmXF/y/Xc9P8NFTAxbkrzXrlxoO/4",
-	"Pd2SfWcHu99SHXQY/phduAnMqU9QAYidMGwgFc8X/g2Q6bOixNlFmPAjtEghX7qwAg8uicc566d9JtWs",
-	"sAnriz6UmQmVJqw/7zPO8IUeGWbkf4kE4rBYoN3XfaYLi9/L+9i+iQm3/sc+bKT4KC20dB2/VxdVhhWh",
-	"UoPaxY02E7nRKiD6eHzoAOkZKG4VhYxlmiFT5YRnI1+VGtMsv82EegOSsHREztAGWcrMz6UdTg6i9d3A",
-	"Hm/SvzT1oqNwudcY6ZwK/d6JwbV2v95V2MfSKSixDaKSx2pE2cACKn9Lc0WiGndb3pTjffXuCr3LonMv",
-	"pdykg4AQlo97UCwlv3xfKZhSXpXkfeCU3k0E1NBTM0oFaVSiDZTU2V/gvEXDmB2s6OFPy33AJ22xN/cL",
-	"RHiYHTq8T+7n9QCBQj/0A2InbX+U12nTEyvMmn64S+yF8640kZVXOJMABwkjgBXqK3LCuIenkRY0sMcS",
-	"FzNtpHMjHhnm3sAbPnI4ea88WbFTLeDrUrF9JkJebjjR2nhejcqaLFC2ZSB4cifhWRD+gLETM6FuhHkA",
-	"ga+0ycBKYbBk5rYLJuGd/ZHg9uTf2wNU+zdxb3W4M1KdrRVTXBrLxzTBoyHP7dE3Z+mp+G4AizHldgit",
-	"YudPzh4nPX3rAxpW69sP7gHfP3X/sDzrnZ89Pn260wvGT+K7mswexNq9MLeMl8I2L+9COhj7twvkRbaV",
-	"dUsFWXgiMT6/vZkLY379Fm6RdevBwzqhCgMe71kB5i6cd6dyrK4GpWpRL6IhhMLUjTraDdPC2H1hDaCP",
-	"iLlhY+0T+s8QJLoSHFuX4Xev9DWZtFh6td3SNliyF7R4ANxT20tqVJsV0INp+TgpeaUHYuhMLGznjpq1",
-	"h13Rwx6P36WYd2rSQmFcifTGjWVnp6deTLfdt4aEurNei3womLNZPDsRs5r1TyZa35qTfvD73HweGSIl",
-	"MHKsvHOI+I1Od3piV5g6MT3iXyrAjiXpYMIKlQljPL3dWN4JIIf10BMXr18wnqa5+8wI+DBNhRYx9uWo",
-	"7b23GO2Ku4NgknijF7k4+fdeEmvhpZw0GSwQd/JWndvC4VSc0B9ws3rnvbG0k2KAQgDZjqNA+d7+3i+y",
-	"hygQcMPet82/i66rXCM4Q7PJwOdZ5iR+VCiM3kFxG36i0qmgZoUlcU0CD9BIuuM0yzXUtMSIZ85DR6US",
-	"dq7z2wTA/QjnQo4n1hyzFQhMd5poBnDZjrjMwKoPdkyCdNuqCUvPWYXX8IReR3Ws8HD0GeDp917PWpmA",
-	"cWLXZAGX11XvUP3cVenIxVDnKTDGORHZ3wCmHv9DkM24f4FWH+kc/MymngYa8au3gOlNOg/x+j06SIDX",
-	"P+xBw7vXAfz3a4zumlKCD0g04/3cSnQGThGVRbPhRBsRL1E9/HIe/JDcR2S39b7cb1z3ILvTRW8ITOtB",
-	"mkNg5AcM6m57gpv15wnFERtuzzeCp2WjtT/i52ymc2sSdsdzyQeZMAmbCJ7ZCaKhJaBVaxSiNHHSF14R",
-	"h+8Hw49cqAoNJJTVrFMbL+AN9qh7XjUYfEWWU18UwKnosGfVPSDESp0ThCYUCpUd2U0t2M6naSivOXv8",
-	"/f2WytfWsdNGGV5ZNTS8QAvxgdv6iZ67jc+L1hRba8R6LcHDjzKzIkesgPpWUgjduRQzqZy/4jHyJ7wB",
-	"R6BiE+7L1lCf5etqbSAfN0mSETyHSo72wpSstvKW9W1OlAeLKpZYbFQoRqoNGuSjh4cA4gDFFDxR/wvf",
-	"9P1HdE5fm/18w8ed2s5OnBhHXeoUEOaxklV9vMtxMevRhK5qTlIqkLnEB6oAg4AbgLp7FkAnsJLH3JpN",
-	"3CbXfvROlZrpHJ8H4DjmiiKFR1KxQa7nzqHAsga/ROkKaE+ESDUYddHAy7WPC3q23KHWt1Ics3e5VmPw",
-	"bNHuhn+GeoqxJMRUgx/AOjtV/srKaWO1PS1hVzERfPrDFMi/jF501xjxhYhDBR/vWtijS1juBmsb3yRh",
-	"P1s7+01li66A8po4fOUY8OThuIK2COIwK4mRt+Pw9QrihEAC1vnZwOVclc0Q23NrhiA+meC5qfy2ybO+",
-	"xOGqorfJT6Zd04Vtv21XH2cyF7VZdw917rYJZ7lRDcR24pNMWyT4KL3Ic+EZ+MN9AW02PtJlbC74FGpa",
-	"QXCkYkYMtUoNxFPLnTR6KsCVFJkRoaTj6enT5uCI2REvJk7W311o5EqlgKriVHiY9HZ7g0yBzahWcqyO",
-	"nGqYcpmFboBMAz4kcgzmArAeEqpSrkfEEaLLE+UrTakmqlmR9pj13eXzQSsqtHbj9OGhU2kMAt6u0JM1",
-	"eFP0Lh1eyi+UsTzL4KthvK5u55/1nLIR5aBuBSAVMS7yFrBnMfcZZ33iFnpDsuSF9WCLWPjhJgNy4HwK",
-	"92+tb6NBxhth7Esus27tI3yRsuSn62zAtVM1HFeAOprdySObcp+9MHjKNmzHFWA602cRqMF4E/eYvats",
-	"EvQkpSKH/uuZ53rNJNJm0xE0Ez03DJ1aeqamuz+SXZJj9Zv6x9rPC3MLC/PbTKgXz8tFG+mcnIZy/B02",
-	"162pVBswKJ2LDNkdcDsA7I+457hawK0lDbtVet4QeJZj9WLHbakkwYOVReVqfinw2iOP+VJPZ1wtnEzp",
-	"Anq0ijzrnfdOtEyHJ/AqPcSibrffMPWXwk50enAd2mBoOo3qayo5uj3uGnJXy/YGJu7viVs7AO1uOrZY",
-	"tanBlIWqDcXv5JhbnR9XS0jHwvYxsBh6SZwgOr+U3B6yckbOJZpKVViCzUOaRARhPw/l6LdiEaByDYEy",
-	"rcrQX5wWeY0f30eYWrb14kB/dSZeB1ChDbvuzjl2evl1sTrs/RKezU57f0JgdI0i0Oj8vtK1hgIlRCpS",
-	"3EM3EycbQycpqB7wJV6/eIUFWyOpxiKf5TLGwUb95rSznTrCNMiFR+T7AhzhKEz8V+UGB2HdXjjN5Gii",
-	"jT1aq5XcYF5pMEmN5BWJYmMtqMizH1qcX+lU9JGdhfv2PrBG8ykgccdpTq+vf/5ZG/sLvEsnkRgc4N7T",
-	"aOV7dVZ9ABXYofGfDJPr65+Z22F2KxbAW+ueyAF5b+vec1PMZjpfY3VeMMtz5CiVio3/S84egSaanleg",
-	"vQPjvC1xaoPbLnOfTDJJoC+BOB9RUo7qPiN0DI+dTU2VU3yMFY8+IpkBXAcFaTI9TthU2FwO8dNjnevC",
-	"IowLMqJghkGkyIOMVjTawGRrSfqYss/CBIF5xv0wkWkqFE71zdXF85dXx/Zj6RnloqQyJJ5hN1rVYWXu",
-	"F/JOwHywj6SYuX3j7O+Fc42JOwkv9cZoJu7UBT5rE0bDK8CEwLuf1g8YQs2tSBNwKQVP/Rpi3sTOhbLE",
-	"64p9xZ66uFWDPbVI1LM3G8m3gT34BX4VPk1/53nOF1vnDZ141g+wk1Rue+c9bKuOAEesnFzo6A6rXLlA",
-	"LnHQo+fSQO1nlHLkAoOXI0qoeo7kTiNzFx7ygZy/IZ6dWwAJGVUQjBLPL0zvB9P0KqBUHf43m5SHFXy6",
-	"W+XaVEwHvrNqnANTI3s30f68uJGYERjglDn42TBYE46jm8dXX8/mXqPzYjZYxvWVbOThbexPh0c9aB2b",
-	"W7GvtIjNksxuWPTNJWzVo+QWEo8T0yqwh8OfKjXtpgFn8aBredhjcR/lay135H6L1/bflS6QC/n0QVAL",
-	"+fQBa9a2O7BVNbkeqBBA1hNmhnrm/ougWO4n8XEm88VSrYIi0Hpsr5HWSWPDpegR87rbkM5hAH2BwsXr",
-	"F6sIgFvXINyg6R1NMD+rNC3VGqCazHGPlNbJAXs45L1u0fYaIh8AF8or2xzMZwJjYkv82e0iIR5ob0Pe",
-	"+Y3POXuM6KbcM2AvwfR2SSvvivd430llj2yn6idvy8xyYdaV5f6FZ1wNSycePs0ykY5FnvhfNiDenZMO",
-	"xOaphPFsDpdpMZ2K1DnWsGVQ0a/nnn/GefXvFZDCacUKZWXGlJ4fs+dQv5lDcOPtzeUz1re6D+AuwS9O",
-	"OTnFxLo6FVzZ0ulPAYPB+u9MtbITd7WPeBS76idh35powW8kbZBDii4XlbcbLM7hKkq8eZdQJC6pmngJ",
-	"IPUlNRj33E0Vmn2NW0Ce4dLAEauQCk3E9Ji5u9Y3b4auzRLX0Q+d8kVDeGCwaKro/P50l+JJWLMfcz3t",
-	"tf3wje41ofpZNKr2BQf0PaEHeBLsYGMN7Gn7J+2Iotil/Q678UZARKHT6uw5N4xnmR66yyspz0xFdaFa",
-	"aqO7TgZFOl5HH+ScaQqubKCZ+As9qcM1xiE6tcXoLSoKFfPVqPAgM281Kb4NK75qI9eWvEVIIew3XNLG",
-	"gg7GslC8RZpuYXyLrwsDYuDn3GJNG/zSn/WcTYvhBOAuI5eHuxUqqsPZv0WWutWl9meeCZXynHb7X9/e",
-	"XP7bMYMiazPhGOgGSFhKDsHHoCSsj7M/BuRO5+VWG6A9TyLdNH38d9+7x6HRBhhJ+IL4ystHTvWdVON+",
-	"QKSNutCH2PId0QX4FEolzh+fQiBccFPkTu8OZ8WHiS4AQQccv8ql5JbTTfCb0+T70+Ts9BRM5QGhD0B/",
-	"ki5sewgBfP3W/nqsQBUsrYP614EYYBvZXtEXMs32xE2e5XIofFoKwtNDANngaCtBTE1V9Fxcwb9IM/G8",
-	"BoWz1rT7UedlGSWlYEGPge3VYFCV4rLSsPLdY8iiINXg9999izmXtcyDsRGAWjE+wjenlRG+Od00QJfW",
-	"hFvrTu+5KnUQsUSUO4QlGBClTqpMEhOn+6Y6Qm+8hcWBN1cz/RU5HP3Boo81IugeGHZ5/TvY9VoJ9h/X",
-	"v71iGtQF4+A3J0C56qeWUOU04k7kGgCBAJ9FWZHfkVdAaSJyGN4rzoY6z6uIt1h1RLMg/wf64I7ZC3oS",
-	"rd+E3wlwnABTHPG6tMX632cB2JgNC8u4ZVOZKjmeWLxj3ivKagFDlD1+r94rBDyHRRiQH4k3zU9XNwyX",
-	"su+MP6TuYMWsarJEXMDXOaQbRGEeAVg0w5whvBD6lu41kvdqsIDL099WTpsYvmDaTkQ+l0Y8Q7AIPhNQ",
-	"yWN8mC7mBl59dPZwgycYO52UyIx3rA3NXaVdDf/ljlWGyDX0eg1ta3EcOWnu2+mseZgw2pfuXm6n5z4e",
-	"qXRV163Mtedk8MTtYZvPzTIuNzwxmuAeyexryW7fLAWIEFvbDX1eCfMA/SQqiwUimVu9jxo++ZTr+eeT",
-	"Uu2tqfDMpRWezdZpwwAkpMSYW3knGBqCEO/yBSaZGIX2WLSchUfgQn+Gm6aqzUucVKs40g1q6EeGIfjU",
-	"cZyLI9fztUQcoY5CKvvt014bA2BHmzkX3ISZB74JSsgQJQXidRh3y8CNNOcYmsMCyva2MazgZbnF95zR",
-	"wsiInjcdUpKng7Ti3goE+ecgoZG46442OFrQG40Wb2iXvL1DqG0X05klQ9vnRxFo29nhx43R09c5wUd0",
-	"uzc0TKdRK+qjcu/bSl/9f9xd32/bNhD+Vwi/7EV2fgzZQ4I9BBuGFljWoknXAUOwKBbtEJFEQaTsGkP/",
-	"94L3g5JiybFlyUn6VMS1LJFHnu6O333fhpNn8o8uGDWly0njVSCMhtWEZhBwcum9eBYa67zNUsbxRFym",
-	"aJTSTFiEMf4tvZZhPzVJx53PWfHo/HhyfBqM+AFcuPT50ygYzf0XTiZnLp9OdL76b67uy8uOz4KRzcPZ",
-	"TE3df8BnJ7v5g6rRD+wLBl5v19L6wt2Wa65p21PAsBH05UuivrZjdG6psuMj5r3kKj4bpCB+9vUHXA8X",
-	"BLA0KD8DTB26SKNWWgqExDXyQ7hvVNgh8M8x/PtjMEO4qR0ciYaIry5ItJZF+aJQNDdlbxSKVpg6l3cn",
-	"KBrGmVgWIbAM6/v4vkSAXri0euqC4pa3e6/T2O+WOAQKbVdjHAaGtr9Z+kfJuGd6ARiau+0LwtB2Wx8t",
-	"LvJoFk6txtd4u6ucauiVmEIrASwXonIQcy2s1tg0BJvaQDsRNy/VJHHCGLl1uIeCOKeTUMVN/UIGfcAf",
-	"9IBvwaN+glMrEF5ECgpB04ttHTBBywctYm2gPpFsaz73kbEyGxfZOnNszZ4uGd7QxHODcrWPYqlz30gI",
-	"B2rY41LC3S6AZjjMYyWxniyBUeOGihQlMY+WlToq1gvdm7UNLgeG/VOlj/vwi+2ijTsQPs4NYXgxWgTE",
-	"ocmoqcgylRawvJEVQHB2h8XUKlBbW0y7AFZr8NSAAnjIMXQG6hzpCl437SF8Z4HsAyDPh9e5ZpM2I1yf",
-	"e/e3bvZFGBfyCZBVfMTWdxDzwL6aNYnztu3rDdUfPaCPUR7lCp6pDE0wYKFzKHBU9cMBlS6UleMwCscn",
-	"nL5hJbvM395HMsm0lel0NcbW08bjgtNnO9T2KmYyvktlkiCsfNw/K+J4+0Llh2X6w4KCn3q9EgHs6TZh",
-	"l+wd9GyJB37PvouXo+crTOVXyxRVQqcXm0ioNqSJe2+kV4sZXvNmXWy2kHmkpr5/vaXxSSxkrmbKa7KF",
-	"VlbO7KHX1VqAHAmrkazVNwQnYSTLSBVRvnTXgOhDAfJBpm5MVP/G73NX+0BvoMpdhuyxIDV354n1jKei",
-	"o0Qzc6RuIr7JZSxDxk7UCcMqDd9JYSzCy9os0Myx1+v0mwGISmpzXxv+T0bcFyqOdkTbL+U9SAHtoKR2",
-	"ibRVnNmpOQjYP8pVh0rsF779m2/BpZEMGvN9dCm9EbqwRkWy9FeIn5yRwFNnIRxeC1tKqkUyVpDmx3qO",
-	"WZ1XVlsiyBZURojLXKatBVCaurcFrV36h95fYe0LMj5YEcswMh4RWzLDlzzsJMXV5NX6n8bed8egZdCO",
-	"Fmksg155DX2snT2qNBJuyNhTA7yr5+Lun/FfRRzrzIyv1TwFGTBoAbpbnPxaaqs9yK/i3dXlb+Prd5fj",
-	"07Nf3I9WLr1RiTQ2TLK7wKUsoNcUeVVWVl1jAmoqgrmPgMRle+U1qMRARd2NBp11wuNkCs6H0NKgCakH",
-	"tCPtB7i9LLqOKRK5u1qQMcllGLnAqvLRLFSxjJz93cBH5wBwa1JmQ1q6B2szc350NFUTutlE53NSzEvR",
-	"aNvnXzRBL1BupjsfXo2t00Zsfw8d0YtGbaF1RVLHiBdVBvhlISH8+Rja7ZqjkN/LGwyZW72yiIVGvRo0",
-	"ZPHtNi4AQOYiMm/AkiFPcc99LRZI149ySZ9sIqryoQyd4zpPSmRqztEadu5CL+hA0p+RXaAAQL5qOpLg",
-	"Wx8+Y+9/mQyILWHNWL9OiF0LWoISncveVsdmntwPaEns6CfuTDjoJIGWZWMQeyPNq469DmPAULi55YBC",
-	"pIAK3cVo9S7//0fMS37+763bB1gUcn/cui/mC55h4pKFOaT7NVEWQjdaymT5VF2FDLkFyQ7P5bKcGZZf",
-	"6RJm8V2/ClBFGLsR4QffhetX69dcIUEf6/0X6RNh7Aplmml8UC0ihbvHhYJ8Ugp1xyWx0/qxRkB+vHZa",
-	"W6SQwE91pjDgZfaf8trqQzU8BW2yAMJHeIAEObz941fN3zLf1Phg3YIHMk3fjY9kx1bDHzKNKmOKZW5b",
-	"fzGnkZW8ZoYOLtf5zSrwLaIwa55twAA9UE9kwKhI95v3vleXfghBcd9uv30PAAD//w==",
+	"7L3vkty4sS/4Kti6jhiPL7un1WppZtRx40Zbo5nRsf6dbml8Yu251SgSVQU3CygDYJfKcxSxn/YB9iH2",
+	"we6TbCATIEEWwD+lls+5sdcfPOoiCYJAIpHI/OUvf5vlcrOVggmjZ89+m22pohtmmIK/Xorn/qr9s2A6",
+	"V3xruBSzZ7P3a0bqhzNCNbktuTav5OoVu2elviWCbpgm3JzOshm3j2ypWc+ymf199qx58yybKfb3iitW",
+	"zJ4ZVbFspvM121D70g39+IqJlVnPnl2cZbMNF/7PR9nM7Le2JW0UF6vZp0+Z7XKltFSH/b0V7KOZ53D1",
+	"lsglMWtGtnTFyIItpWJ1L/9eMbUPuontJfr05Ows3o2Xhb0z8tm86P3e3ym2nD2b/Zdvmon5Bq/qb14W",
+	"vvHla2rydXxSXrynK/t9uzU1ZEc1UYwW9detGS2YarrzcnmCbYWdYB/pZlvay3+dffvX2Syz32CYsg38",
+	"j7/O/nJ28v2vvz3KHn336a+z383iA/CKavPingkTjET35faeE7jp5OUPqSF+lBriV3zDTd12Z9pKuBg2",
+	"WbAlrUrjGtzQj3xTbdwMbrjAvxqh4sKwFVPuXa9pvuaCxUfcvtKOOCUbvM2LV15W2jCVWADu5l5xaGZi",
+	"J9UdUyfn7cn4Cz35h52N37t/nJ78+ttZdv7k0Sd/5ev/npqhN9CNqJDCf44VU2jXvaLaLJiKj5r9iM3W",
+	"fKWJgLsSo4QXh3SEm70z+N+I+Xwr8sRkajuZd2xPNvSOaSKkWXOxImbHc0Z23P5FKCno/hlMMdxuu8a0",
+	"IVwTKvSOKVZYhchx/aF+yYhURLFlpVkB7ZCLs+/Jbs0Ug4bwQaLXcqdx7XINfwkiRQ7qqRGGvJSCncjl",
+	"iV7L7cmj5OIu2GYrDRP5/uRPbJ9aYednozTrO6p1Ql629tJnq7XrSsTnRFViSExUJfplZEgibliumOlZ",
+	"ExpuOPorg/bdCw3bpl5lL3328nslV30jSnZrqRmx79KEKgb7xCXIYkkNiPOSlGxpiKxManfEYR89zK/k",
+	"6oZRFdu63opyT0oumMbVYdZcE8M+moxwQartlim7gkppV0lOdXLD1viCPlk/lG7bMR7VCW+cApBlwRQx",
+	"ayqga8m3Qyvhy5dSbaiZPZsV1LATw0GzxnsgKxXrwg1T9zxn2n4/Ttdib+eJK6uoLgktS7/j2HkdMW0a",
+	"3xR2kxu20RGLq9NT2Dlf4r1PmstUKbr33/FBGF6mR1Kw3ZiRrKCVI0byNTOK5/pHJTeHnbgSZC0r5ZQy",
+	"uTXyllSiZFqTFb9nItWbpW3t+M68l7Hx2I16tZGf8eI/88IkDMWlXWzGToRxmx0FHUAXJSN5pe7ZqO4p",
+	"pmVZQbtjVZTr23XzpO3xB01XLD5r2F2ljd14L7HLTuI3Upj1QUebrfL87PzpyaNHJ2ePxs5sX89/cFIO",
+	"fY1Naqun2FEOVgTZMCrMJTFyI5WKTH23y+fpLnckYrjDn+xmordSaAZr/J2Si5LBQOdSGHfAo9ttyXNq",
+	"v+SbLd7xX/+mpWgZovaJAjpBV3NZGc0LNvcWaTYrmKF28dvLfh8pJHNDYE8a7uAFDxDFSkY1++YPs2y2",
+	"5KwsZs9m90xpLoU+pVsOu+CGFfvZs9nztbQbFiUGDzhgfqFq/EoTe/g8dZsm02bObVNnj77/nj5anJ9Y",
+	"s/DkW/t/39n/Owv+Z4fSUFNpq++sRuMGZuGPtCDX2FizwOhCVubZoqTizurCcXPgRxvmoS0u12gQgnG4",
+	"pLxk9nSIZhxM1DUzan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7on9vhwSm6Ycbbn+feEioI8OXt82pKl",
+	"yKb9byduGE7wKNfuxM9yhzaDXEGLYMtWBTckt/sSbEr4ePRFtcaCwXEjZq9f5TnT+sXHbUm5YPDirZJb",
+	"pgxHGab67rA3f15LklMBq8q7HvzGdrCTtfeubLZgOa00i7VKDTRpbfqMSGEFzy6bnBFG8/W015TsnpVD",
+	"MoOfD64U2HS51ra5eNeWVVkSCk+QnazKghh6BwbSQWfk4m8sN7EJCO3Nv/j7fG+bwclg4H+tm3Y3fspm",
+	"YZetxhDWDvzLTEh3xqVWtm1Xg6ebjuHTfsEdzrYZu/dlM15E50FIk5pbs2Z7Ihgr7JltKdXA0LVb2Cpp",
+	"L3zz5ur1i4wwcc+VFBsm/C+02HBhW8XFIEs8C+aKUcPgd7t6XSv2StBEtCOVjmkDK/pU3+noIzsqDCt6",
+	"TrxcWBVRxJ7uSAY4sKALWSMlrv3MzlNaNtzsPocvh1ktCm57Qst3wWwvaalZ1hEAP3sDzrdwmrpmf+A3",
+	"+T1Myr/jHPz7793g/3sw8v9esG0p9/afX3/jnCknv/7Xr383OECuA4PD8IrHBL3WI/U/htWEXzWfIvZ4",
+	"a+qgyXjHDL/nZv95C2+xjy68Oy6KUCPgqKMf1CgO/2IfDRMF/POea46XN/KeFRFt0fksaiUQXgJd6Pu+",
+	"hxlzN1YR3a6qMqpjmLCahdntebEn3GhWLu2aC7eS4aUHrWd901gyFVOe+Z2Qu5IVK1bMp0xo68HE7OZU",
+	"zPM1Fav4h5s1Q8VnzQGmwBgJmgWbQfMS9lIe6ruFlCWjAl4hBeqJyNm4ytcQfBCyYKdyuSy5YLeXjXf/",
+	"D28X1kikC15ys/8D2IlgI23suTmqLJuVP8Z1lc1AcOfTd6jhlksu7uJKG77NGcEfXuJBA32HONaVju//",
+	"Aoz3yDR6Mzu+P0pSyGh7mt0z5RSHX987qoS9nM1yxQ3PaXzHd7M+V4y6Q0bqlqTs1dcr73IYN/7aUGUm",
+	"zpmuEvs/jNCWyW2JQu68t+gOXjgvTKS5zYaq1IBzTXZKitXI7bhZIMGMNF1u3lbPs5Ot1lC01nJSvTyI",
+	"CgU99RnblX3+Bif/XWUmmhKNwA0aE1XclRUqdDtFI30y4cdhy9GP226VvKflj3genvRp+VryvDMjgweS",
+	"OjJ24JNF/QIH8680sc+dglqiC7TxD9WL859H1Iv/9N8iCh5/aTSIey5roj/+5sx94rBV4GJYcNPBMGez",
+	"jycreeJ+3PIts/vGaXvog5tO+GYr3dZKrbjMVtysq8VpLjffiKos5VbX//XNQZd8k97d3zuZCUc95UYT",
+	"EBhCyZYpLYWLF+lTYu+SldlWBt349YzpzN2U1VGp+WIPG279NwXl1JYhfHj8Wm6NWUS8tkputhHpek33",
+	"ZC3Lgii2ZMouZZ2RRWWIPTHaLYcSjLlE9adhFPt2eAoCEwO+8JT8mZs1EYyjGWKfIUIqYs8v2uno3Vpa",
+	"lUnWVLdO0kbCWDbWwCUe5TSh5Y7utX3PtJO/VQyyMnPnqWlFpb97etGKS58/+f58MJaJB7FJy72zStzk",
+	"TF0gNxiheoj1URXcvBBGxc4euTf6nPtRQ5cr4/1+UbuC5gYBIIdXJmz3uWIFE4bTMnFqZlpzKex5/erd",
+	"S2LkHW4JO6pJYQV4x806c9Y+2VaLkueAFAh8vfA5+ORdsXn8cff937c0+k3erXrgAiS5LFhGKNi11iAE",
+	"1A04GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYQnlyq2yrLaHOxVgp/YxcfEf+5//9/5Dzi1t0It7T",
+	"smLa3v8vN2/fXBIBy6h31S6T7n1aFMquOnAcbhixd56mbed2Ay/tEJc0Bz8GeCOdN7jHOxDOgRMnQrc8",
+	"OvyhUzm6uWm3f/YqSivp13grWM5/H/Eh+ZpykcF4y8qQFd22DQ4uzNOLWTTYemAlgomHqyPzayvw4biv",
+	"iJoktusPYvg1qz2iHwOI1rCHssc6DAb6EAfmMBi3sAqENPYYKHessEvG/nlPS15k5Bbd8bdkoST6Ur1x",
+	"Iu9gsKAVOxXoto/6NG1HfmGKL11Y5XD4mDDK/fPQrw5ufbtRk3zN8jtWjJr6bLbkouBiFWn1ypCN1FYt",
+	"rCtRKGyxnrl217ZNkChy7Pt7S5WOFEP7WFY3HJu7rkisGU24LQXbuaDCiBGxzczTp2lsi9jJ2EMsSdwB",
+	"7GDNPsa1yF3cjt1xI5jWvfNpT+Ca2GOYNW3RJ+TxYnax41keZ11uttRN0sDIglB6YXLDFn52IBTxJWPW",
+	"drfLqZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLogvyEI0oF1P+ZLqsiiG+t++Xss6Eb+9Ro23dqj",
+	"T7db2DTBWKSGkg/XrxAO+O7NT4Rv6IolXCcAKDrcAwRZUM0en2dggu63zKomI8mWahNvqlI8HdmoO6zp",
+	"fqx/vwY72ZZhIGJj/Uea31XblM84eWTu6LEBl7KJrSa7T2r+DzZy+TOlZDRksoeAD2jwS+KCbIQv7a8F",
+	"L+x+EPeiRaXddmrJS9a0ZEUEDjN2Kr5y9i9ZwLB9RXZKJubzHvaM2kEVH0m7f1lrnAlrZSqmjVTQfUO4",
+	"sMcnQdhma/YglAuHmDrCU5EI6eDkP4RR4MQoov3tHYVzqQ+3cOPvHm8qdB483J7vmdrPwf6NqfRKabJg",
+	"ZseYIGYn3czq06gQ3jH0ACT2BbcHuK3InuTv2NbEmzJUrWKq40dEqfntRAqjZGkNSoExR/342Tff/PHD",
+	"8z+9eP/Nu+sXP778t2F94N6VtcbCfU10SBUV+fo9XR2OJuA/Uj6gPjewO+1Frzm/yuGxl0bC5VcLzYQh",
+	"O7uEwM2AXdI1dMGfBNZgHBJ3PB8eJQfZ9D3N6m/tHaKI1bWAa33DMGFh1VMx5AZwbw3eEe13VTix6+j7",
+	"jaxE52wtq0UZ6BbnyMODNZ3qe/fPJMIAG0Z1pYa1BHT/tbu531u5kfcsJaf2Wlozw3VaWsWwskc3vkR4",
+	"AVh0VAhZiXzKDqhzuR35aTdwq31mTVXcCxwqka6yrVLYEHAzFVFLBWC6gMFrf1Fi+uM+WvzEMF7hZzTz",
+	"slV/Uz05rlMt4WhJV1qCH2TTwrVwfAyjLY1heHxb1Vp2wzZS7ecrvqh/WgWXc6lN9OSJjU8PjTQrubux",
+	"KEJJTksmCqqaCWcf87LS/J699l7Ks5gUdDM0zoJgS6MZjl3GzWrtguvs7x0nbn3YcsKGe4GDUKNDGBF5",
+	"kOThHGDUWoK8FaIPNMLnrdCDA/puzfM12TKVM2HoCnC5+HrbOcCLXpJHZ2eH6NwAwt0M95AHucFzf9+r",
+	"E9J5T3Y0DaObzIOYMh+kOAQzfc6Zb4SaSC+0Gz9JfpnZHqMzwjWGfYZjdN3l6OJ6Trc052Z/XZVu1YyP",
+	"6VhzT0m5IRL9e+gNsKdFEQ6VnencfhHuFB0TodL7udUSTkZih1TbLmYBWmGihpSMAtgbsoqsdekm7vm7",
+	"D3CS4MLKPTisd2tqrLGXkaKCE4VbHfDeGmXq0qOswRosr1NylrkVB5ZTZr/k+zMUWL3jaG1xQ+RyedrR",
+	"DIGknsUkNXx/XEWt5Y6UUqwy8vjMnpgfPz07u4z16PHZWevt9sah19sRl/dM5XLjEg8TlrzdyR0OQyo3",
+	"uzghG7onC2bPakzdWyVzdvrI9vNRopsX8U11cNCC7fZgOTynWx0964yHvbgmfmge+IR+0BHa+0d326ds",
+	"xsW2GobYwE2fsk5ucnzJJX+PDUTEW2IXwk5xY5jIINXGLgf738sgSEm0ofvg72BTaBr3Ma55wVcO0Hqg",
+	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9YyJtJwenLY3GcSnlHSsINc+IkDsXw8I7nfmM",
+	"O/0E47lSifDdlqkNLbm4Gz7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rf7QWpkdxEeIjevNBKkbeV4/",
+	"EmLr+nBYX+DMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+b/D+qCPXnbAaKycc9/pV",
+	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuCd1JFg1eKAbpO9+rv",
+	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3a1H4Wnv2L5PPMZP/4ZpnZK1cVF++y1B",
+	"kP8YoOmo5W/f4xd+NjNMm8FH3jNtrtnWCyvmuQ3JzB3wBuDNgb5IioOdfAh3RxTDF9hGllysmNoqHjsG",
+	"3fx8dXL+5GlvKHcttZmIl+RaV0xNwz8KaebUp/GN+3L7CKYpT5AdphxiaRQ4Ej++/qL6+fa4troSfsrE",
+	"baMRjavKrKWK5pvkbQFqT+i7F69P+4TkP5NgHTHjaQ9sV5HXHpD2PIWD9yAT9RCe0lAlHO8uDVp5q3x6",
+	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr1+xzj83PNTDxI",
+	"gfeo+4Saspd9FuGhZU4X8zu2T4Hd/OXku9kmZf0pKY0elu5msMMh8g37ZnCAWp8afNjBMLW+q/0VWVty",
+	"RknfdNd6jwitjdmenD2qESWglolcQnJx4FzLCNX2hCzvmSJ2HyffnV2SQmj/8I6XRU4VQL/xThdUphs8",
+	"bCN/jneBuvfiYNl//DokpGncpnsT9Zr9ktjWdcfne34WTbNwoh7PLA86b1eWkWWRwddip8MPssKxzM8f",
+	"PX46y2Y7tlhLeRf/qFo44l/1/ublT8ACxRGM8/QC3BGYVab1Tqp6bN1rTskbgL8CZVPnqy/Ovn+a7IRf",
+	"pB2RkNo8gym2X+o+KiMILoKpdq8dO77zeNZw149ff/jv1xuan+g1PX/y9Ov6491bAT/fffWTJ1lSW8Rf",
+	"/PrqObzLvZsXzXC3hvMSoBCoYzFE4wluIG5fSyiCmgtw0I2bgraui8S8RCPRLaaUHLzzGqaCG03yShu5",
+	"YUoTKco9+T37aJgStPR3kgXC775+5j/VffQd63Y1nolUa9UYwq618pDvQXHDiJEHk3SR9ejlA2vrmctZ",
+	"lwa92M1QY8bhXts9lhQSoLNGVbob5Xn65Mnjp9lRGn9AER+lgrmIfmdW692vNJE7QYIdAflc4p/VG76q",
+	"z6WR13lANwV9sl0rh88K42NPH3930f+KbAbz/FaUeyQJiwwsFzPsSHQ41yy/u4nkcAKetBJ3Qu4E5PeP",
+	"Sul8XkrBntfJwJ+VVwRtJZOKujnltChcRjkmjYPJJlYJYHbCvRJ3l7jMctf96Cg2XT3ExrgjAPCLuMMc",
+	"RDOivq5udo69K/nGlz5+EssB7MGDAnsgIJxcBFnLDVvIYk9yoNjRRJo1Uzuu2SWhiJjiy+Yu+6TVLH3n",
+	"3QA8foi5BNc/UJB9pTGLxJMk5VQp7iycOGg2wZFWfxzeYPsY9p0bj+iC1516P0s76xAPxV1RGptpiO0l",
+	"ZyvpLm0QX72f9JUG4iNglKx4aSBDpv5GJJKsE93sFrOhKwbJbhCfpytHyEsJvjB+kB4nO6oSI4QnkVwP",
+	"4c15ypGZ9vUiMnIul/PUiAVQ/pojipq+73VtDmIFkcZoxbVRe48M9jmGsXZrqpGpaEaY6r6gobsDRTM6",
+	"AvbTN4wKTaiAuahFYZfAr2CTqRk5fp30+7HnGxeh6fVZ0tVre9sUVzY23BmqWraHF+qaxUCOTjUBBGCi",
+	"v9Dr6cMwBabQZTX8FDcZFFs4bLioIilYXlIFiItdK6IxuIXWAfRot1y6v04seZ88KJft7rGNZuV9J7hy",
+	"/G4ex9NfkaVirE6ajHrYjp+VOmA7bgRqmLddYTtJPEvdpQPZtxxABS+mjYyzmfq6GYAEDtc8Mu1lDu7T",
+	"KGpkA1OViOPIFcM1otN2S2/fr+vnQ/Nm7CNdDLJ3MOOrY+tzOuQh3HljgIfanBhuBW89UESeStVHWg+h",
+	"AQEE4EDowjnI2jomIuBpnVV/Rze98AtH2cdhWNIh9yNi1gevjI8KUK8HvO0dbb6tUkwusoDUfrKm9wxB",
+	"oeDnByzXKJBzOl3bJRw5YxfABlHNhrDfiR2EVKmRCVHJ+aw3+8M8c1VIwYqa4/6Osa3G5HbbIdjBQkyg",
+	"dLF3bzXA1wJmGRty8o0//xpPgoorvLdLeO1dtWAlG5Gb0bLPm3YB0VdjrONSJDd+6UxwM2ylrhE5Ex77",
+	"GExII0r7yK+d7/s4s7dF9aXHc3WZN+5qgCJ8YONnBS/PSslqi64fVnAjFSkU3dmjw1LZm6iSFRosnkB8",
+	"9G6H7OQRsBj7GOHsOxtMTrKPjSWv8LP5ILwVrrGjuAztcemAansqGhoaSQgtZA0nHBIrKYu2D6LFhACz",
+	"uWOLU7drnTJxf/ru7fX7ODECgBPHuy1c165jWbnHBHHHY1YbuNQ1W44BoIm6dkVkPxuH3KwBI10dWFP9",
+	"5lTkLEUfkIY6K7kBFYhM0wBUdWw1TBS4JTgIlBSscTYaYPyHw0Ul7CmWm5EbmsexfFnEWgtp2d70ayKo",
+	"mH3VBbFRM2t1uU8Ub7Y0IotHYX1S0/WzQ6Xbrd9IedfNNEbelAVbUYFZmoaXJfhYxs/ORMTQwWkafu4d",
+	"pyjAyymTfus5HOnAdduxMBxO3gpz1CZyOOgpb0p7Hzz2KcbrgwmgUpFtWa08+QqsKCdyWVhtwVO8R7ga",
+	"RrmVsSt9I/9Lo2OmD747+/g2xo3j4UO6bS+GzqMprnSdYm1oFRqbkq8GLDa6x2GJk0jkcglsaVcwaago",
+	"0GgtrBHJ9CVyrNipXNq5Rz5HsGqlLAP6Cp/F7xo2joSktn7aLLdAiW9fAA4olsfD0YeMfMG3RI9trrBP",
+	"AoIhmNlJlSApcWRx6ZHGajOHKQ0jEjASj7b8DKMdChigbx/2J8jG0CAexVU4loZkBPVbncXjqd/6a+eM",
+	"NXHronoPY+RupWZvZAzNWbqDdSSlsAdFm/Z+d4a2xNpovq2k1tDsmtHCkeMfcoZP8BUFH9vjiBus9lAP",
+	"oP0eCBlECZ6u62u4h8Bp3kiyAEwNm+BA9KOA4Ymom6tZSbEdDy5GnM7WXJ2Inw89dIkqRg/ytUmfXvco",
+	"4mejNRnttBw3OJmTl15Jc2N8IGprmYjXJLRMGo/b9/5kDLEnapbWcs23jEwziHe6bqidTxD7jB/ovl3V",
+	"sFWdJ6xrCCUmLz6d4D/Om3/8LmYb/oDRkaJtRpTl2+Xs2V9GyBM88unXGAErADnreqH1oPtDlmvGufRY",
+	"4Xj7Nkij+PEEHr89Tenrw44/iN7+oeZ6PBQVb373ntRkXtmD15/svaOF2Fm0yT3xB1byexYl+oRIakI9",
+	"wdnEzwAcag8Cr8He48pKJnJuvOflQRDkRcV6CZq4JlDegAj20YzPWZye/lLTWx1euf9cz39ztmzo3blB",
+	"LJBGgU0yIMac+9ij4NBeT5ibnUF4uhejh8Cm1yL55dgoe5M3Mbg4LW+hlIIVc8+kOsnn1UoWHacfo2mj",
+	"v2aJQg/A3irsrl5pVjxzFeX2AYbZroqCrRQtWEF2a24PWc2hu6bgEJiDts+Iy0GDGoyKrMChhRzWDoTI",
+	"PkJJB251BJR/cM1a9QxZ99ye+9pgDuURR1jcVRINmfmaFwimROk8TSXIdj+e5+sml5kCc6PImRKQAGA/",
+	"c3+JuNAAwloPglS+4/+s3JZUeOqtYJAzSaSoS9CuJIw8cHnsYAgTdQmGPars45Yrpod0psOTwDG8pPkd",
+	"+IVczZWGUBmDg1/pDsfIV5p47mJVlQF+TaObbbwans5nsJbloFL9WSICYqz6ncaRULKlmYaCGFWMrC5D",
+	"VvIls+PVz4hXY1vdpDkSHcQmtOY4Oj2R8yRkS5tEucUGSx1oGeNqcCwYsEkDYT6CoaBQTDToKu+jJdZe",
+	"GrKSDPjgE22EnpfJ6ej2wtwpgLn2RWjHyejnRt+z2bYqy7lqqq71nmyrsgxKTcE/RhAP/Ku/D5+p2IgH",
+	"KlaTRP9HpOQf1hRYU6gNFxBQDJCER0o5uHKMIJpgx2rKC1S0eg1AnQXL5aaO6SMrz21Yf/G2XWOxFUkw",
+	"nsFEyLDkYqSf9zweWP9JQfFxbtaYeYTmySWhruyyFLBtAsnkSKCBilWgxrLwjUkPVUKTICWdK2picM+X",
+	"BoGoFMLTsJHbIRAS4KhAua/XrckK/dZToUTu7P0z5sZHyVOOC4K5MP28kCl/Gl430rRSe0Mqv7Hp3zeu",
+	"DpB9Rm4W2kjB5n1FbhozAOd+KdVKGsPEpStIYtzG7cy+msMFBFUxZ4lMYGzRFS3nw7E0mPnmWA5UbvBs",
+	"uQccSm1woSlo+w7KB+wtut2We45mzIj42j1TBc8nOBV+cQ/EDGVqyL9e4dK3SiBEqTt79JS8NJ4q6l7y",
+	"4jRAw0yW1yCI0xVYKLQnVbKKSsHAfndaS4Ld9eH6FWoIX2jB6rElv2dkw0VlmM7Cn1X4fdqtzNGuvl+w",
+	"f8NJw1OITmrtFw0lO86eZj22F18wDS0XYiq7OgtPeN7Y6j8kQkZOBI8pI9T1L+zR1YX/vfJ3lQKg+Jj2",
+	"NNF2LhNqcBLjExB1QBRraE7kXU14NPC9DcTq+MKTmPsWNXC8x6eTg1UC077zy4ytIGs7Gg83+jRK2LG5",
+	"CTj8jSyLKS70aOEO/LzaQVL3I1lv9WB8H8ZZ0p2049P5Y26FCFDGH5Jn2cyZyNH4adDaMXisCS4VPJUV",
+	"jBZor4/BfFhVbrckt2P6ExAt9hlxzjTCRV5WBSugnpfwrPQuM4BC0LoShT1F0T06SKx6wvpW9qxl7UV7",
+	"YPaHqKl1pDpn9zEQvmlHU38wGtPyMOb9qjHvPCqjNgbcwx4MD2aAK9xlZwLTlNoj15ih7bF7dPHtxXeP",
+	"n158OzR8W8VrPpMIRzJD2yNr7GgAjDC/RQIVOZZ5qyeRPDr/zh+lOzP6ZIiqMjjxjRlvv2TnUNgvIs2v",
+	"4Hd/qHZutU2lMY6X4Wnh9o7tb611Zf/x3yCz5TZzTjWNhiQi1BqWU3+Y8Qac60iXzLbGRJ5/Fzu31wS2",
+	"j88jRk5gN6VII7uvGMjq7ah+uvIskeSO7XEZalay3NBFGXAcWkGMckXaiT8cczgFwwaOmSU46GuqgT82",
+	"w3JFLo8TFYSRRG+pYpe1B8bLNgZMwCYgULmIouEeswniQb64XdWv2X/gy+VnpwG3m0tmEHnP1yR3uOKr",
+	"9fSnUlioLn7B9si/I/NJcz1ZxLEvPQRd4Hcm0Lte2AHA2w7CBud/99WjUbtNx37kpWHRojhoXzd154Bm",
+	"WO4E4UIbRh0oNcwHwNOYNWHcYWyW1du+3d3wl0OkrPPV+Ad8dp82VX6Hxzk8oB5jPfwUpS1jyyXLDb8f",
+	"3L/s45it2Fom85Vrduyz0+7vTOMKUWcH78+C7+if5Ye1Ff8pobVXcvUqmuczKZ6r5HYby6q1TQecI5io",
+	"hlzarpTVCE9YKnP9PZKA1LT0Df40CYX1yRIjyuLX6WnxTInWIFr9dnStrHEQAT4AEKh9YzU3T7zM2JHF",
+	"wboveFhJd51+iEPRzUHU/Yury7hmtLL4Srp6cNsu1bZiOnUYRgRqTQ/l4zFIS5Us7pm7KMkBNtxZiStF",
+	"N67OPTcPFi5tByZHsjMmCt55DJ3vK917rBArl6dHF3h5L++YqKtHQM3YeUH3sQoSrmSrI6O3N4HNjnVm",
+	"d7wsCX7vqOBbl08GM+tFzQAAEtBUcGn5voJhjUt7LVxHndp983zKSED6NoyEezw0lpthCAoDPBk8Ow+J",
+	"AtbC0IyFDmsrHZdBd1YIwbRz4fLdJ5XKOEKMxivNep7eybKcjMK2T8+TC9t5KOsiJu0EwGkpceG7Br7k",
+	"xlBlYtTVPb09WNxbWZboDb/sL3vciOqglPr6GlgqMVFKzv5T3cdKU//cbcdIcCy0ytRBv+MtV5qpsZ8P",
+	"erinfiHWvJ0nilMyxXyWBdS4xHTUgo1qcG5lG9Iq4phBusEC3HWr6JcdQ/bfCEA4GpFv6utVa8qD+YpK",
+	"pTsmHyQ5w1Q5b5Y+JS+F92gBJJWSwqE0odo1KnnwuGOohRR86UpUHJaQQe6WsSaOh7SnKj14qq2wvcFD",
+	"f8ewY7s+Bh7HcYeFyq2+qAPxn7KZg92MftYBzg/P0FYsulmv2bEUXQeMZVGO8ijbdo+TYCS3DPKJ6AYY",
+	"gzBjArf31HzGaajH9POJyrr9Bdk97O8fpXFyrTN0eKEkyyVZ2EuqEnYFe/wN3Hko1U6IxqOfnOQcGZux",
+	"TwOFVPTLva39MIuse7YbQXfXnykEWudhwOZODR2VuoeiAJRgtneVCTxE+JdLn/s1ziUWwNz7MtISO9m7",
+	"D+9xiXBN7rhnsDglV+1iXDXZxu2KGoYYnFvFkKlyDjy3t4RqsmNlaS0B786+daklt+T3iz3Ydc5VDlvT",
+	"rXeR366YYMq2nNkfq9KgG92ekuZM3N9+nZFbP+Tu7YZtthCxaNr+2r7aE7TqLbO2CfBk2A+7xVPNrd1G",
+	"aodcoxYh9bZhtlX1SlvzomACeaoyhKrWpo4n78vI7Y8vX7z6YV53uN19QoGLCAlDEF0rrTJyDwNpqyau",
+	"or6rl+kBui1QbC3RHdbLtoj/TUtxek13r13mWJByfEzOw+cYpIMZEeE7W+HPOqWmYTjDhNPDzHhZsBMv",
+	"Du5vZ7q0/Pau3p1nRc5mqioT/lDXq+s6CT61ctu5rqEaymaVaP6NazjOcpCk3/oRycZA4DwLV7PiT8nP",
+	"gWgi6hoT6elGAhSMbUYjTeBVaQ6uwlloveJj77H3BtqwgzlwtDD1puzuzMAdQs5CkLq1jVUFvG+QnZyo",
+	"KP1wqTyQ3psgw7ZXnIZAaXoWBFlRFZA3V69fAEm0E0T4YVLZ+yvwgtY4lg0tbOsQQ4AQrh2U1NkgTYwW",
+	"BIcp0fSeFXXfR7g7wvWbeblvRLZvSePi0SlqiQn+xfZqjIhnJewBIOa4rjc6uRNwyCyLptS1l7+avtl+",
+	"5jMnd0gch9LnDk4jvaH1ljxkw/iBCD6gb0Anp3+Hz00a6XZQ+UlIQ9RYjnZAI8hWiqUfuSaawaKpu3FK",
+	"/ux8oNsK01UUy60hW1jTYW134cXeBRVs4wcE5oMeIJi5wz79gCqkicA7YYA3YiiD1mxOUaFoqliQN4yB",
+	"CDV9PMSUQT/mErbnqERaRcLuOdshDBLW/KHYnZKXkA7UEkUq9pizw0rN7IBBpUAoTV/X3nCWRK1Pi2AA",
+	"YIforgiHUThSyIdExdqUNT9lR+eVWjrWtGZnc87y+qzTdDQErWBVRApFEfFzh2P5zZKILjRFl5HdfkH1",
+	"QH5BLoXptf+TrBApIDpy/4NPkJgdz9klOfNeDdvLsSE3Oi0NoMuwFX550N3k4E1npO8ObnoDc37SQlHY",
+	"EO2ALKEotz9seDe2M5n7QUzxArfj5vEAieXpAhB9zxiyIy+YNc14EYG89I+z70ZimGOhqGSeG8L0JlRg",
+	"mpZ/MxLybzvdz7zk35zNEnRVYRuB4V3YnzG2ZzVMUQHhjP0xYW2/aOP8uhTHYp7XoZhDxZ67wtcjCsMG",
+	"BbIhZxVS8rAaVSp5zGlrK9U9uWBDrC6F3DgROUT1roRUbL5VTDMRC8W/AXz6V446LUC+0yC17CsHgrdb",
+	"PJ5jZVD15XDQ3FsBbB/5agC569RL3CaMJUSorlPqjkg+S2TEwyW7WSfZXLYlzdkYYOi7+kZX+1Lx3MRp",
+	"dLIZPMRStSznulou+ccUJ7O0VtaCrbkoPGDiNEwxFlgoJ2tiAFupxjOFOhlq9aTucevT/NB2xjELl1Js",
+	"OQfL8Kfpkc+peKK2qyqFhv/5/ft3INWQPynh75ss8KBzsYJY/pp2ou8pe8PhjjqvHxiPh8BkhFruy8GP",
+	"grccUYvmi+rSa/ALBwpFuyRcLTE8uI5m6kaL0B8Gxb/7dkS5/I6iHixw1CjuTmiAwrHEXrx0ldGs1Xu4",
+	"7E8Dv9gpPgB4wzq2U8qclkCxMzHM/P+DreMhlHzkbCPwuEhWigrjOXMS33twWAF5GFh4N9TFWKLEGgkz",
+	"xnkr49ULxydCtLTMYeEl5/tsfKNDyOkfaW5QI30+Me5Y2F63jtKWau1K/kqzjZqQVsLn9sR5FF5qBD6w",
+	"7XUbYIPBQbvy8exO2Lke0X4Kh9ylGSqWWzN6DzH/GIeZc0faAymWfaijFaCT5IYRWta87kfGFV2vD7qT",
+	"/vznDrAxZf9xj0xCGcXQYOlePcRO3szNYXH1/rmqkTB2Zkq2NKkSGA3ZY5zTBlxyDsRV57yQdmQqpcTw",
+	"Gw86G9wUH76aeiQ+aYdrkosEFAZO5j5ZV65qmHGdNAoIxRZDjYKvw5g7JqphkA6u8yWh2GghR5cb6C+r",
+	"vmFFylPossqBRisRTRAmviPf2C+03c5ppWEI7Ef5+4FdwcGP7BcC3srO0C4ZZxjHdOvQQn20lWG06T8Z",
+	"EOYYlEcCYBB+5YPgDKDBd01duZFL4/iAnD/7ND5xyOi1wxnXJUufsxPJHB6zAMaXz6o0UynW40q74g44",
+	"P5+zEcH3ZKNk2uPI37h5SGLFD5O3J1gRCUffEPPUAS9SP9vR0vwRfAt9paoOR3JdbRZ1vfhRfoZ2IL9B",
+	"UwONgGMMWJrh8X6QjbY1gV/u0Fz7JQ6EV26ZICUzGhUxkLjYM9/KHqU0XuGC7ICNBw4VcMYqubgDZMqG",
+	"7olmrMMEdUk2bLOoC/O6TF/TLoRtXz3LZvgmLAljH4mavz8dVXr281O6ooPJ75n4sE1WOUqz8QY4YZee",
+	"Cq6ye1lWG2aPpxDzF1jM0df8qavP9Z38uw5u34Vo/+2xcHAkO6QXH2luyj3s5nJZhz/sTh86AA7AgUdk",
+	"uE8jR5uUdH2QLJpiBvlJyWr7ntHIlgdleuK6yN3fv0jxeXd39N12PVzpu4myXvukghjU08EsCsg9nwy4",
+	"ahGKTx92eGfmepwcgtc0tqfZo/Kgt8Tegy7tvtMksD54KA2vXdtWWf0Xz2MgJFkoudNMWQuk0KcjoMmw",
+	"m9h3xz7NMVmFhT0d0aYdEaTfBHBG829tMEOyKQ0d05A/y1jmco2YiBhAnlfzc+NxCSarqzrPCUKmGpk5",
+	"qA6AADsqjB7LUtXFAcOX1d/hex0dc1kW0zePZoC6XtSBtVGPxxFf5V4a+4qXRavNqgK3Tbc0eXgqaLr0",
+	"sihZHyUuuCl7eJXrcsMIFkUmvfH0YlDFL2E4A78fEIhh2wHDVUH3I7nCckcEf5jNseaabKQw64xUUK9p",
+	"wwvBV2szoeX5lql5gSzqYx6JVTm8ZlZlsmJSRcMhC3u1xcD0CGfAWNck1uWbb/hiZMMwuENtf7BHmKuN",
+	"rITRxxF2oisoTprmnJWp5NQ+Js5xe/YYrjOHAHaAX9fdLFhZ7cqHMMJuBv0C8YMZX/1l4sSRV0oxke9j",
+	"zMLlHi3MrbLWYJx1a9KBpaNIjs+6frmhK/acqlTKGxQ10MjgJFEn2BG+JAtWyh26VEqJ0HgoWFxwfZeF",
+	"xdY8z7SLhgBmq+YRjfEVRPRerYqQKkiHTYw9O7tqKCOWEkSN4nAA+NaRzdjhKEbeG+TLdMwku5sijc3K",
+	"buOusNuobOUKFgR+ue96mDWDHUxKhWNEmHA6+ZGXJe4di71LPhRGyZJsSyoYAX/rfSQhr6fiOxea5c4d",
+	"HAnc9VSa7y3xoRjUKZWTKoC0C7cfqqpRnsGXrkrIA/gEX4qF/Pi5ro93oCHfSJMoEl0JxWjRc4ZG/+EG",
+	"cxBcYd8R4umDA679qBTa73tN1dQjGO8kW3aAxD0cWj4I5P+MBV7omNJYtgvu5viXbauJUMNfMNPDLaym",
+	"XC06tNM18x12IWz+yVmqSzXv0oRFfwO5ii6M4JKi7PHid7/95jIuIT3i0ydgdkUca5Mt3o1cywNa4hH1",
+	"4lwGXdTudC7/rzQkWp/2gzOiVXeD03msIHUYRmlnlyVr929ovNzxhn6cl64rgQPh4uz7p0OAk00L9hc0",
+	"ycWxTfYky9RatwuHVWxVlVQR9nGrmAbs7u+vX5x/3Qjobi1L5qRkQ02+rkW0HyHTV5fO3x4e5t05zH9P",
+	"UETVP5Y5cRuu3eJMTrhpbAQoWE8PpOy1oWUJ6fY3zBguVpH8GiBGTzCC/NziAmECy685WYUHQYffsa1x",
+	"iPOQUzMicq6MRt/u8pry8sYeuEIrZ1T/aF0Ko10+xXavKUpaypUe1VnNV2I+TNd/w1fibTO+B5nHzfB2",
+	"viau5e+Z8DZGZ562PJJWEISFVL6Ol2oCv+W8UPw+4VByd/S1ntc0y+PKlsuCJYiPs1leVtrR4g224W5t",
+	"zuYjzt72PDHSiLa3TvuqH2zjkY9iYhUvLHF45h/9rp/efYi9ai21SWraO6YEKxOgh3s2VwygdHGdWMpV",
+	"n5y4yv/jhlbGt2LMyk2wYLmLXsPk1NBSripEHzQnGuTvmJSxaofzHSYEx7Axlch7p05VAo6JI95y7W6F",
+	"cLRUdMX6hnRHlfB6+ciocy0OMOa1BDiNcCCZWUuTtF0bM7d4EqqJGxqvkdcXrv4C9ZiO4R8b60VTshyc",
+	"5mt7j3NBfc7MIVl5HcaGV/tW+0jyB4jCmpm6ynO2nUw00UxmaOc+uWi5zx/HIMlcb0u6n6eoAGIwrLuE",
+	"kawNFUU7slMXQOHi7nQ6JnkSo7ajdjhA/J23R+HReTZclveuNcveGenf0D+DRzG9JZkGX5xYC4w0nZk4",
+	"wZ+3OMYMfOdgPUTqEq6c/oF8CMxHoAKPd5/+i1zcOJjShCPzFTjGKBcAsKSuko8rMsJE4SKiBilDfF4h",
+	"NzUyofRlxbgBOAhUzXS1iz5yg6RfZ/bArfH4i45X9Mo6EhNkWm3qEVOyYdRuX2BJ89jpXG42VBTTTuf2",
+	"nLHfSh7DoF0zQN6jNQCe5q8c6b/xXl/3K3HvBtxlAO1n3KyZOiVvBXOYZOyJ8zM0L4eiPGU5rZ4zE/d9",
+	"zOmp5xvxYB+NonPI24idd7RxdTPq07GfliW3+hISof0Cz5oU7h/e3ABytfU1x6mUzyvZ7BuKLY3exZ/N",
+	"lrxkR1e3D5J1Q6X39PzRxUUWdViMBXj2Z+B2P8IfAo5H8CykWcdWWlV/HXponl4MQUgceV/X+Xlo96fd",
+	"mzERrotr9+pSHy8Ajz1PUKk0Sg+t2K80sTdDqeC1KwdBtkrmTOtnwBVBtWaa2LM7LTXWMSxILsuS5UYT",
+	"qbZrKljhn2lF1iKZoaNsBanM0WI59UXtGX7y5PGT/klOVCewLY2RVsVokWCmgBJ9UhpilyXRe23YxuPf",
+	"T+wjlzU6DtTzZrvU3uMfH3TFkH17cB++rm/EQ9Z2vlI0H1NdxtFx2qlvyswYq/ULtz2CSgXp8WQfKG53",
+	"EKi6JI/OyGLv8/1aWX4jcvygr9h6jNz1Trc6iP3KCBcENj1v//oNDht6Rij69nWVr+05+eblTy/fvAeI",
+	"JyXoFUmwomszVRUhDSklUIFQV9wwUjJ6z5A5zTHUHConR7Mdt/TxIjSpwaB4Bl+pKuFr+rhKqLqdaimh",
+	"QAdYNhuq7jDC6b259kmYHHUXxVz9rUrqHLrQsqwMI1a7o+nzLx+s0vm3169Q2B3SpVZObqxXpVzUs/CN",
+	"G4xv/nD6cVMOg8+wQ9E1yTdMVmZ87SQ7ci3ZdTC0msmoHtpL8vQsKc/fPb0YlmhY1hEuMqh5Cfhj9Cxk",
+	"ztaiBhn9nFm6bA/ksdZJYrfOZpr/g3lETP1hj55+++2354+eTsLljmbsBCK5GNhl01rcWIlTp1e3bade",
+	"28FadiWuQFlRu7PZPY6ABzdO94VK+J+yQaWmYWAb8SZsTkWdXNSp/hMyIaypC+qM6ZM20cjBn13RFe6L",
+	"cToKllxuuVVGw7WLEzvrODEZxSWeCBP5A+SDxIj+xPYPcTJ+TbVh6k9s/xkH4z+x/bVMeRh9RsoYYIxt",
+	"ZCSMpovhdI/2JJL8qVowJZhh+jmeLxOubGaNdkz8Q94hKEdlnNhR0rRDXDwEVIHZSXJPFffw2g5SnJWb",
+	"iCzbQ/zPrNxkyOQBsRqgNnIoSsVKRnU8sHxXLVhuykSr7qrbOZqmbNNOnrKaFcF2YXijg29o3hsb4yCj",
+	"KFFfZewZtB9CeHwFYnuu/lzH7wEqseY2gtbjA+MSLMK6j7NstqzKMmrmvOLi7nmTvh8vCPEl3OiDAH5Q",
+	"wHLLhHZeqq6315t9DsSvgQ/XKmazZhvNyns2AtIPA237Mug0fyVX9ege+LDwG/vZPt3mXlR5U03frvSF",
+	"q0cYSbIbky3juuW3MxFNBXvvMJZkB+46jJIF729XuGtB7PB05qhqEkBTzUwaYO6I1jSbgCq3DaYqx2tm",
+	"UnDgvsLbQf2HI8D7zRz7efFvqztbD0Of9MT3UpiPeTO7KV+Hvw6HjhVzW8B45+O0NwyJwfj3TrMV6pU2",
+	"zlRofVZ2OJZ90/HG7Qo1/RtbVAjxWcoZBl+tZlBKqrj6dO1MT0H5T7u4u/wVxyyyzFc0/xaAN0euufY6",
+	"S03jf/IqdQ51MtIyrRKMoMm89XGV65oq7CFojZq+MnZubB/C+PfTFNEMmwTUJLHS4fZEb98rBPxMYDJg",
+	"hsZFeQ+GeY0zQW8i+E4WjGy41lys4jthXZSwf0bqMoKOCsB1JfZpLhn5hVCynOyNA3Jgl22MzCSgEoLy",
+	"aSMjw2upzTN7hvRls8H2OgTkK0bzNQvAOIeFoVsl7MDd5Ni9kIYQuCKwoIN93203kv80ppQWFY9xdVw3",
+	"p5GmQ2OUXG6HBEoRJRRucEOr9Yz88OIa0hWoZk8vWlpisQf6vvDlTx9/dxHNqhNiTOqzLNhzd+unbLam",
+	"qti5vJv+wzjIw8/+9g5krBXzj0X5vSuhRkkjT3PME9zGZDGh2x7x4fgEwiypqWLpRH9E5HpQ7TOclt+/",
+	"eP7DzRWK0s3PVyfnT56CI/ZFcf7kyaPvvybynily646phNkFBpDQR7eZ5+RZssAtCoXlBmb0/OwiVlMb",
+	"Hk2cD5REHmQuVs0rBqAxHXWCzbfFNhy5Ib1SRo9/AymK8TJ9P7sULrBIuCY5ta3HAwzpQcEafh70Dk2l",
+	"Cj6OoQLBN/WMwk/vPkzOCOkpD9ANS8IoaNCA3v9/NkoPNYjKgyr4kITlgMouezxqkwyA/GURZwkYcW7G",
+	"Z+tO9gzvz4Fmmrp/2fH0O5g1aTVZUtXGe9qP10FIA/Jx9Sm54f9wlUy4G6/Ijudg0UMZPQ5e3AQJzuB/",
+	"0fEdATXun5VDsPCgpEwCDwdS34JVPL2I1VnzgOFBuF4P/rf/e6UeJ4IR+aqTAQ7JCpXcxN169QNRHqhx",
+	"cBXXSIavicu+93mPLbtsZZPpqCepIc/rWlzgXMEUTp/EkCojwTdU7dNtC7YLq/9oRktWOHsv1WiqCnez",
+	"/dvd2SVZNNrvFrhjsa4VVOgiRlGhufFe49vLmh4Pj7JuZOJ+H836aiFC+Cw63Pi1x0QCsM26hTGBv+Nf",
+	"VnuCUTiaqawbdWMQFUN2BDG9Vsv4kamD4J3gZw8Qs0nRxiplQeU0I12pqgQiZALeFMPjcyQDnQvGitih",
+	"/4MwvGxRVNICGHfxcYKPZ1gtxB4IkRa4LqES7+dkIHg2u+dsVyPcIyCEYuO4u0opAReiZLVahz3/ShO2",
+	"ZzoDikmxH8/WHs7xIeq8EZ0BkPJrJmCfjx7KjxWksUWWg5c/SPwy+JbjI5ivmaEFNdVmwo4AC3w0ehLv",
+	"Trxb8fxdHDX7mlGh8TyEZKaKmRywLYZvGB7Jb6m5JVIgvGDL6J0+Jc/ffXBBcqC5yByYoza3Mne+16b+",
+	"yQqnW0wptoaROSCj873ybTV3+bEjs8PmS8VS/K+MauN01Y7qDOtryGI0dyu073O+x/Znp7gxeFga8cik",
+	"PCxPWtIZoB6XJjOu8PaIrtibZWVG3d2F7zfEKn4GgzykoNt1l5rXhcPcGcL04rhhylsMbfvBLpopuqJZ",
+	"aRHF7n25SZjLpQcDrKl2HLuQVuu8+CN4yrC/6Q/VaWN53NpTDCBwfDj71b3wunkADfCuFh5uw81OZESN",
+	"PJKSCz4anm99Ut3BnhG8bo3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9zwXd68xVk4Df1oox",
+	"pLnSIX5R0R2eqirYiO0D0QjVa3k/OTtI7Hd0nyhAsFvzkiGLJX4UBLKxRELc9imU3M4DkFnHhcdW1o6B",
+	"NBMAALo7HYoNziS8uMRie7jVADUI9ykbWx4v1ZaKlv0oFRpPOoyLwT61sPuU8znhF0ZqBo44lL6JOsau",
+	"IMcCeB8gfmvIRmpDLs6shatobtz7mvoaOVXmRLGCab4Shz2pORNm/+Mv9OQfZyff//p794+TX387yx5/",
+	"98n//vV//11sGQ9yC3fyDAKGfud5cY7qOCyAlvaUZ4axeC28Nt1uS86KuQ4YCYac4E12fTZblDK/i4OJ",
+	"9zDTUB5QSBCtgAiAllYYVmt33sTKQ888XMqjkL3IYPyjVQ/GkdVoumRoH0QHpY5UPJDT326N1nDL5WYT",
+	"QyzXFAhWI6LTLCzFDSzA3skKSVEKSkGRevJGEtoFQxGPYRa+1NxgaTf0gFlbe1xNkVj+L8sNK+ZtDunO",
+	"jrvfIrHUzieGYRDd87hfts51gC5XlTassEsXE0vAzZvHfRI8ZGoYSBp0N/Yen5kouFjNt0rK5RwKASb4",
+	"q9yNvfTZdrv72/AQXbXiKXUpYVMpwQpStOvOhG3fW9HhUsxdbxIly45c4V+kqCC8pMbv4TPzJkIciby7",
+	"CuFpPEZdu9nDvZayLOUuriwH5gsiGPO7BLrxnhtajvrEX/DOiQTqB1UV/fKMTnao+duKIWZQ2V5dbbdq",
+	"uqHSHrKewitPLwYDaE1TqT4iXcmhIyMtIrEQ0RXRxg4d2UlVNP5QriXy8CQWVE9JDyNJIUklSqa137vu",
+	"EjC9e6bGlEizX3rjb46GfuqmeqELIUNLjEorhnIGp0LtSID8XK7v6uQHryw7ycdlCVZozauO2AJ6x8hW",
+	"FpGoj7txXmdFJjbNusFwp99QYLRNURjhE3G9gPuG57db7CF7IyOPzs68QTiascQNrOeqj1YYMDup7hIa",
+	"Ci86SpWsbdYplsuVgOgZOv4bo/Q5LXku43oW2UzyEnIsRx/vbvC556Xj9j7whKbK+Toytqt3LzHip9o9",
+	"vX90+vji9PHgKbChOmlLRTCXhx+XFPfGiOuuVWswMlE4ULML5NibuRT62WFkpyevLYCbLKXqiL2A0nk+",
+	"WSZfh8dG94ITeIFHS0YPjvAxD0ou0UCIdnFsSP1pH65fYV7dn9nixlrzDjFdMlpotK0b1bnT+tk332yV",
+	"/Lg/dZN/KtXqG7sFn3x7Sl55AF/y4NKIzKOz0/Oz04vTRxeAaYmQyPURYIQJN/qOb0/kFsfsBDwyVgka",
+	"VbGjTf0jKi5Myc7qswRfOIvaA2lieJsQBmUHu4YkDMSuh02R1GL7wUXXu+USyqInowtqf+O6QaLFOLN0",
+	"X8bgMTE87FXmKQGgmeR3xatyTz1BFTqNyoeqpyfVlux4WSJbB9tsDQdSENgNnBqB6kfe+wJL75JQXwIL",
+	"MrvlhuE5aU0dQ8YEEuUkK7g2dO9ODqMJvG7cM4PpdAi69K/onYYbQ9VUcHdYJ72DKfbKyEiyo9x0Cyh4",
+	"/8T4Adw4u7mzw1vTx88a1E+0b2wSFnVm7Q3ItImnLkYH5IWHyEWTYDyRS2+um5GQXex4v93GlUw8Q9Nw",
+	"aOojKXeBZA0JTQ8SLchHGg6eOpJ4j8Rz45GSrRf38WoNU4DrQyePEbEcX640ckgxlW4B8JCQ3VrZoIcw",
+	"p70oWGGNdZMRvRe5/YPiWa7IiPcxZAjnm7vsyfpPdi/vwj+XlbZ/QvNz4B/KWujI4K+5NiyeziySXNqH",
+	"CXY4ZRBngoHonayHCCM3M//lCoJ5YshEZuRnIha/BEKxB5X4MCjEh6rp9oVLudnm3y6XscPyVeipNgjr",
+	"t8a94feh31LfYW663UM+L7qe3Jeb2jmH3vVaVxQst9oeuUmAolmqQnv9oblJVQT1nrpOIbm8pHzjvEnY",
+	"sn2coqrdcbMuFI0WT0pu/OjOomnb0pGB9vh7otGFXFZlQRxZwLYqSzsIyERif8RfyJ4lnMabVFHLpGPY",
+	"fgsbz256A7cnbG7uCglgm/0jc2Oizs8Qp4iuha80UlY429vLyCm5AkvAjkhjYDruHz/91ty0YlyVJR6w",
+	"rM2E/3KUMamj6/SMvP99bv1PdG49NjQQeuX/2WferD70XnpKB7ZztpMjK5l2Eh5zBL5uiIcjO3votQxt",
+	"OTTBw5VWWHFVs5bZnVpbN/Q+li/iS/THEaUNyUA6Uj+893bTst0rm/ZdY6nhCmnuJyfSCYe6LFjOC+ZT",
+	"6WjNAHOAcLybQ4UcTzDUASL40kau7pGvSuhLG+0A9VzSnBXOhnpEfuJ/bCdQffvo7LvvWkR+Z8lakLqP",
+	"eDKQzKdR6t642eiyfNCdolnJciOVfkZu/yEFe0aWit6ekj+xvXYwcp9t9c0tOPB37XYgxYcYWRaREiOP",
+	"zyNzulVc+pBGx2La2CM1nHVRCS+tLVvKHVNECgdxBxMCnfJujEt+x8ij8+9aw3z+5MnQCHtjLErbFuhv",
+	"l6QCHFdhUV1vFxEwdbTdUZypo5PYe7cS5veKbubrBB2qPVS19ABgbTpsrVTfIdzop3cfaqAZuYWGN3xx",
+	"m3h/JeYl70cdAI2VS5x1maN0730Pl+Qsa/u2kWMVGm3NwKOzEVRjdBJM7z11AL0m/SUQsR76yiBSHFiq",
+	"zOfRZTOEjth/LJfuX5Vw4AEgF7C9oYYjkqLgGmOpSXXbeMI6CneABb1xAE7hbvmPps4BQq75guW00ixp",
+	"Z+8oGtR1zbZjyvy1GNRdj1M7x/tkvN/vKbiUIDJKS6d5gIsssje0ywWNH3JotWe54VsRZ9DWG2FG7VHG",
+	"VfzIgB0aGrSHOnzXk/BlD+H+NdMPEek6UPESREdPRW+/H9xAG21Wt+ZohLFWN5yaig/blYpWi66PyinL",
+	"hO18KMpuQAVmMYzQFNBuqju/1ECbf0biQisV4T9HagEW7xxF3vzccQs4pL4vYh6ZL/ALtYwUB68Yn75Q",
+	"6dGFMZv8hS6bQDs9JUNjEEEmYKOPhEI+TM5D+GGhKMRF0/C8iSk0dEZ+RE+bJRf8CIGh9k/OrdL6Laci",
+	"Z+Xhw77oZ/CjNlV+12lRqpUECWv9DHRr6H0Ifi0YLPeDV+Xynqnuz415Ff4oDn+7Z6rgsOMf/ji/l7yo",
+	"D47N4/hX/Qb4M7Ti4IeOKefQFQCugJHE72v9HH4LzXOm9Sm4bQE1x5QdQsjlrf+GQMgsmy2qYsVgzvJ1",
+	"+4eNvG+HMUP70bkquBTPsTTdtA2N+ZJsEyuBdHw+Q9n17J5Nsd1DeW9Z8OdDxTY30bAslFMO9U9T/BKT",
+	"QN3ySSVW13bwYLJAy7+zQRJq9/Gphe3nL7bt3FNe+gTLyJ4eqX05NKwdaRkKpTc9aF43+CHT7aqH+ZK2",
+	"nPR+V9+3vFWFXcDP2xxBnXUDnHFp8wRKTxu1J5ryODuK1R9VtLj+S0EoUbgdRWpEc7FiKuHTrHlwuCBr",
+	"9jEehNC6StAjQGmRaXnMYJabTjbiQOjJzIG+ehrEO7KsXbQgI4CXz4hTyRlBrs/i0icybege2KfiUalq",
+	"kS4yr/jE0mU7Kkw0O6WdixQ6mZHOhAAPnqfYQ+I+7cojC7aLK6cuaUXlmaNxJuvu+CEMxC6Yuugi2In3",
+	"8o4dV4DKc61ykSjc+YpqE3wxgFgALRBmQdbeocdPn5wN0UjF2YqQpgLfYC2tmJN+oGyYzuV28GAEQ3UD",
+	"d45OYX9HtU47ff4XKZfnASbeJF1VTBtgFVjIOPC0rowcuaIN2MMTehrzA0Gf/Is+o46enaCH8Gy8iwKf",
+	"R3ss7ON3bH9VFFM3VcUKJgyn5VDd8IN3Dq6mJs5Z0q2R2yMWluH5HRtK7Xg0mNmBrWTh12b9i84OptA7",
+	"3IC+yHhGjAJB7/mKGqlOm2as1sNkqwzBgZoY+S83b9/8/muitwwBOoHaD2uCfKmx6xm0f7VrO8rOjwFl",
+	"PW1Y3lWLkud/Yvvn9dths+FSvMX27FAQqUjkzmvklGzduCR/ZouryqzFwJh1/bsCKk5A4AQiOSAcw66k",
+	"evj856fGbidV8Ry8Y1MlrlKKRdKfulUos34+ns+rYOk7MUAH4z/0mmk2mS3Z1QGdWNHzwat09n8gHBXx",
+	"aPp5HsKFTGZ7ablhgMveKWkYIE92GBFZ0+2WiQTVYopMHYIsVrprUPfSYVk8VX2SdzEZL4pjSv8cobz3",
+	"RsEG2XUcbBZlqXZENS6l2jUU+I7QhTKvXSjuT1ihjRMlbmhEi8te1WWdMN/MMLWkOUvk5dGEwzw4M3Q9",
+	"DdaeF4aJnNWBVkqWVVlCGabTSSZMY8+DvQL9iYqmL+kytSbiZhNni/+xzp64tGfRSjgORg9fcBlu45PZ",
+	"3Lx3DumxIo9uBaXkyx7l1rIsnpFzSEj4m1zojDyGf+P9OiMX8CcX28pgYdQ2pd6S49ZKeIiReZSdZ4+z",
+	"i19jpwtoKtEpWhMcIyooQHLazmpmyIJpQJS4VDQ9etxe2vf+yFlZtIfuSWTkpCrQpBl/eId6sePtWCdl",
+	"UH2o050hfwu+aWyJo1qeH6TGkW/tB75cxpjK8NfeOLa951PWpZwMwQky9nsPHw28tm8tv1NyUUb5DjHQ",
+	"ptM+hq179BnR9N4u1x2gVjf0jjnUmhPEpL+zfvMowQABdf0dPOjUrWf1h/QOw2Rf4oLqRNa++2qPLwBQ",
+	"MZHilEDKlC/4ZS9trcWp16wgkBGf1U4KyGFAU/Hi7PuaOhqqJ8vK2G2/aBdkcMFKJECvXE2PfqSLkIaN",
+	"Ci9vA70/ZuUeToa/0DcFx4SbC75iOu5TC/J9B9ZLE1Fucnhdw739nV5eu1Ni14GnMru7ZHUKNWa+UKyG",
+	"hU9HQPjupqEpuXL3eWX6N7kYesQXfgPS3v3oFFHGiul12Ls7xbaGy/fKmYOOYye3UnN/Xpywfj8GktEE",
+	"XfeRXzvi8nFmb4tJBk7WYKI63OV772Rg8CG8DZ/qdMjO0tgt7+FK+vll8EHHWJOHuHWmgsSOBYL1ALja",
+	"LCU9uC3/pb80GuWLO1N7FJtX2w+gpoHvN84O+1JAXoJjFDgIalpbHUhi/WYn5C5De11qTG4Ayn7ljFM2",
+	"2hZtyVU/j8OAXm+0ecsd23LUunHOxm1RTgIexFvbEaovB0V7V9Kc+YU4Fa3OfTqYXDp6UnJVI7Tt1ds7",
+	"tr9F4DYVeyT+Bn+CvfDf4M9be7gzsmQKvG7ESIl3/OEWnmP3TO0J4G5P/yquiAuEf+WYAYsCs9G40SHn",
+	"2Ff69K/isAS0VAteFLE03FeAXvdpbwAV31TaQOxrTe/bEhr6ec5jpTj64L5Aoz/31KIx1D6MLaC3f3r3",
+	"AbsByfOucx5V7QHVrTDVxaPvLx6fDYL1t4otmVKxIOHbJZBEdlHtQFgo0J9ANlL5vBSkLVswYzqlkz9z",
+	"kBrxHTtVDz1NjVDGiHYACI6dAHpusqZq83Cv/9S3Vq/r/MjOVrOtDqF8QxS+U8B/IzI2RyVHutvjCime",
+	"E9mqgDng5nE39u+UR+RBKrbi2uEMkhfna5l4o6Gr0STb9au6DTcZlLa5YI9qBig9rA+yN+EEfcktyb7g",
+	"CPzOWAn5geUlVaxoSUotDi0Q2pNB/38oE6MONSgEXeUwJWQWyEZbFsaIwIPjtqecykbhtV2DPZ8w5mz9",
+	"ENqjlolBHPI1W06lQkoyp10zyMjz9F2uga8S1MdbquiGGab05AC7qilxp3DnapYrZnoT/VI+3zAOumGy",
+	"MnNEQetW1aPvnl6cDUBtPqd0fSBDD3PUVWxZ8tU6RlizZvndBM3qW0IayJiGjafmvKCQ1VnUucKBJXzp",
+	"OK+BgVbIDpHD+IOX71uKn0JGJPmNbBEbxwXYxyPGc/mh/Zs8G3WEQ96Blxdmwo9g8NaommlPRLLaZ6y6",
+	"sS+wD/qs8XtjtBCs5zgSE+IrAFuDhHsdnFH16Y4touHFON0Kz9c47kECP7Tndgm6pTk3+2iLG6Z1yi5q",
+	"KELHgiM/ICMLlE3Xnu0LKn344QlDtDBTdUzWsblEe5kMff7Z8weXEpB81DyzJybDthnEyHDjzLDWjmJm",
+	"ZCjUAxf96PQKTYLxXN/pvrrKICULhssSmemh9A8m6MaXzkR7f8lbvNlBQ/9xJwHoU3w4MZQzcvG1OG+R",
+	"eE/JlaKbOBNyD69VvRLjPLgHpaICF1voSxlpS7dPdDGn98MGwnpXsYshzxP+18bNGok9clOynr0/UQcv",
+	"la0FjIDgcgCBmFIKvguQshd9/wJantyfROtPTkjhyjO2fAbWZm9GFmVzAFRZmW1lJrmMS08IPOIdyBA0",
+	"n9It90hJ99FJewW/14gW4OJBB41iLUaeh6pJLg0tJ30APtH0f8CkbJUzT2Fzm5yciaXv7D+qLWYgzNfx",
+	"rMXWMaDl2nQ0EoLdM5V5TBWP3Bgf7eEqCgOZ48E7dC8ICzgWwD+bRSxTTfayQs8mJStFhSFSNMSfNW6p",
+	"ZmqYkBCSpBNwlvu8J1DQUeSj9PfnHKfAmp1ySgCpc1bwMA+p9yf5d7YFoFVsr0fIH8Rz5NbLF3Qd4RvG",
+	"+I46+svKmK6Bibu1LFmLOwVK1lUbrF8HRCpu3sBKA9o1CvXmEZDW0QcPt95PyStmVwyvKV6tbQ18fO3H",
+	"WlGB7759OsxtMpVXoF8NvO8udoebW/hxhcIoRp6SH6uyJAiqtN9Bxd6RyIY1ZJDQXDDeML/hXBMh/YSA",
+	"X+KUtLOcsNxnSPiSViONQ/5RDBb4z1MLBw4/f6VH6B/esddsb6NW9RjXnru37zMayEMU52itRpKvpUTO",
+	"aCZaR8kEf8PBTDukSyeqjRFN8je5SPnaXDWsRMFnnqfwCSkzJhoRgN/nmxGEZe/p6nWMs8zZLb5PLT8x",
+	"NpyYAWS+HXvocjw5kD1OuCCQkJoNn76OgUTASyY90efKSB5f3Wk5ahb0+z/U1C/yzyz2x5Nu1lPmODcn",
+	"w2mb5xFxNIbT3I1R4xYJvqQDp0hAbkNheyDLwknuF7Ut3FDd/DzRuvhZ7oCUHGL6ISc56WD+6prUUP9W",
+	"8Xtq2NwVN8dq0pdkIc06rJ1ubwXTgOi1Yz/ugIupoYdr9wdqKFnKsmCqwzD5zT1V35R84d3dSNRvyIrf",
+	"s26thXiN/oIrgIDsY6D+8I1OS2TkG7k1n/E+JJY8zKpCftT66LHigmWkEvzjs2++gc9UlfgGnz7VMr+b",
+	"/uqlVKtYQteP8Ht7Qu1ESpGzkNUQifPj240PJLciko8HI5L2sbkDZ8Y81GLJ1YYVJEjiz8jNz1fnT54+",
+	"+5//1/97Sq4cCNkJngMcj+AWzWZcaEPLcp6akZd4nfwA1x1P4Nac2LHaBXnSG66129Jj27DW27VyEOuD",
+	"pKvjU7Riz7qgUEOH+eTJ4ydDieDB0u289PH5t0+/Gw4qVyK5dLhwhasyAuJ79KrR1UKwmOl+bQ03IBlG",
+	"umJXOtYFLMHLExwhT7tMwFnc1Rd5j5RYashZdeAwcoWviK4K2Wn66cW0OLnDS8DLg2XRr9yPKMWh9Xr8",
+	"PnvzcwLc097Jg3T2puRdWKjApWLZHRd5QGJxkvb2HsHhTrWpomrFMTZnhAu9hX/g8s9ItS0lLTLCIWPW",
+	"7DMCFJYZAYshI45cXipSchEvKIeu0J5Ij6a88EVj3BkQtsdNHeCM2Op/T/kbjzLjOjSdqhJuhgopWB+P",
+	"eNdsZ3+f4RgHjmo3AK3O9YowF6v3vtbIl4cij/cVPhgvxDEcDaBI7EMJn6egGzbvO99tFVvyj/E9FTJ1",
+	"crKlypDF3pdUQ7J5ukkK4ZGVSQ/kzbECO7x2ta1ZJXztzLuY8GWzjye2hZN7qhznzl8OhejKt31w5YNm",
+	"xYdt7MqL+uUHl659bzqEj7EdQ4+pmQhJyZp4ZtzT4SJZbiK7EP+WAATS4roSRo6O5vLojsZRvDZpN935",
+	"kJtuLDQpoM5JOCvtREA9KTj+K1k2dTEvyflFzBhpPJFD1lO4UkfMv3t/UNuyRek8irUnXPqRs5uz13Fj",
+	"gdSF4hn5zVoU9uFPdqHv0D3lOlaXttGsXGbkN/EJGbkk5OAtFWMET9Gn5AfkpQ7baxdeWG2rk9/Ep44t",
+	"dPaAKmVaRYOeCgLB3E1YAMXEUl+dIl9wqu6r8hWaTfO6DNcoc63eSx+mgFekJ+PKeR106EG9Jq2v/ELe",
+	"k6r0fCnpFPaqZEij284q8kkOcb6OGD1QnQ5rlxT4RTosNmMdfpA+KBOI7xTmoes1wzfERiVks0mS+Bmr",
+	"Mqys76iPUVHPGQnxEs8U0wEoOH6KSUZS/VDC3POF1+ILE5++9BWiBcRldnTvw1MdBEBwpAdbfT6tMl2q",
+	"/qHtiR0ua3VDNE1k1ioDmShlfudLRPnejHsfwILGry2fWlvzJhyQhNK9oxDpL3DUJMolE+U321T9/WWl",
+	"aZmuoxUk4bmiSClPxBRoBqMbHWeCsS/CbwauqSWFupRmzSAJsLPqMZDXhPxssxDsA9yQk7HdWoLr09qA",
+	"yyaOOA0tUAORjoQYtbAibj4CkQ5ktRYjP0z+5S15SGiKir0QRiXcenaVQVkozL1Uslqhq/nv9sFn+J/C",
+	"HbztP+DsH6vfZo0Bk7C95NIw4ZOu7OHbyLJw1eG5OSUYQYPsMLOmuCsSiHoDjkPcOWymNiloSmpR/9Eh",
+	"mJ29byRZMOc7JVcNqxBYYfYGWpbw+XY512Hg8at9umekZEuTLoXLTTPydgg83TW4v9a0AN0OSBkJdvX4",
+	"noYJ7u0XP3IjIjF68LHNv2R/LyRDdk/79viMhMVvDq+iVE0ap3RtP4QN1ZvcVHUUem462NCOfLhoCT4x",
+	"fqRtz2KR8qg2qMfNPReOVdassuRSf2kQ+0rL8u1y9uwv/btNoB0+ZYfVBL1KTXhw/OX5WMLNcfn7w+2I",
+	"OJS3LaSN1aOk3FirwhchSRn7D14wJgYJbw9b+Her/MtIHoFf/bw/hF3fCNCXs+ev7anrfc1mGKfenaIX",
+	"GmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeKee2bNd6lMQwDvM7oLTEzU7fprwwGn",
+	"LuVHqs7wNaMFFw7OPJGjzZ3Gx1tVa2OmZuklC+IfF4VL49W7x3LbvCubHxu3Lo4oML+BvO+eltFMtsdP",
+	"h71PihnV1Meb4LaC/Wu+ZYrLYlQeXbygWT55ko6Yi9h4/zoxLXB4MD+NzABslsGDJABeY7WN/XOfnNce",
+	"L1eMYz/P/fVjjxnthuILPD9G101JW91yMcec81jkuEKov6YblwWg3dGbK+KeqvnK4CY/kp4qJgMTDQw0",
+	"Q1d4c33PhlFh2xOtugShIRYZkSY9u0PRVvHScJEARkYQM0EtBk1+/+7F66/hxFWZtbX0uGfLgJqPWMLF",
+	"4YkBQ4HdcCyM8P2YGicFS6Uo9UfW1lTPQ2RDGj8SQ2mwvFIJlZYEz9ujauJiHHTuCQv86zqdzuo5+LVn",
+	"5h7CIqql4EsaRPiKI3gL/rmyRt5I4wLll+4oRD3WjNyxbg1hq92fDovnIFrcC+Nh3Ws4Avv61+AYosKl",
+	"EAFLDdDYtqjIm9hIKXNawsNPnjx50kG9jMBKhSuhwwxeUi7Iz+/fv7skpZTbBc3v6hrLcUySX4nR4wym",
+	"wILeM1Kxwk5GZ6gvzr5/ehil3Slu2FtR7usK2eE6HAj/xRAxfdL74CDysfQYzQodASOvG+37lPcu1DBh",
+	"JSbq/V2RJhCQ1YlJILqwl9FVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8QQV5PgO+yugxJRXu",
+	"vNIBwxQQGJsu8C/KZaQZVfk6soyoqgGYhwMVa+vTwJzG5LNJ540C1F0Nmx0ryzjJ+KTN5D1dxR36Jl+7",
+	"GrpdrihfuBXuIW7wkcITxi3ue0NKhdia6sOhl6mQiN8WCl7AcPhoDWwaHLQuIgxLrhPVoI2Ud/PNpJTL",
+	"xHBwNBSbhTUCuQH8AL4L8aWPN/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG+5SRE7gFkhVC",
+	"rsOcoSmmBJb97NgSsutSqJGv3YPhATeY46drnnz67bffnj962n+sHH8Qa5ISH+Qg5jaaCSNGxX5HY6Xd",
+	"Sy3Jbs1L5ut3Ad0g1CogH65fJdh4fAAjPMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OboU2MpmHh",
+	"N1WJToH5789HVDi3p7IwOzZ+wOse27yK928mXGjDaNH8blhcqcTV/T3kNtzAOjpmFY86nuDd8fV3z9ku",
+	"cmZUVORxF5WzU6ZhK+Vmw4e88uOc9lMYLqIg3utaE2NGCaKTZj01LQ6hFPYkddCzw52o2tpRwR2Ra7JV",
+	"bEutRRycVwLwh2eU1UfANzZU3SWUOlaWIHoNxCv2fNSSYexjo+NdARSFSbpFvJNUnPZWDvQmmqsZ6G3a",
+	"Npq7JsDxxW9j9lsycXAcJAUhxk6aaybBMILhU7sCsY4uFLmQ5krfTdS6NapwEi6wrto2qURPt8qOq8iG",
+	"XUh+0+toQfCtK5c3qtLaA8DFKPgosaV4V8uWYNFiw4VPeYjJzXUVs4ocgDhqbNKS0ygW8ypIDilLh5JU",
+	"VcmekVtU9ycn1x9evbglJaMFhOwh+rpgOd242D2stYzcoiSenPzx+urN859v63u5oxSxj8EtCfTQls8r",
+	"FVd2fSr7C5Q5HIiMLnnpio72Hoarkv2Id2KKWZQ6yhoO26osfekXjcxacDsxUp4S4IXDTcaFUdHQaAo8",
+	"OVAO+Bg8SquxyfF3TW7rJCOH/yLP375+/fL9LZYsR4sg6AnWuzF05bEadsP1dIYbbtrGC3bYmld8JaRK",
+	"8cTV5W8Ga9X0M4D0xIcH8H5orI6ZvBu8s0dR4/6ixzT2wd3qIAjzDReVYWPiWs7Ocf1Oh6VR/7caz5qs",
+	"ghTePaqQGsmdyifO7cm4Jc5eoTi79xJAPU1Zk1PydklAnevMuUZdvICatYaUWibsgdcJIRy+L+0xF39G",
+	"tcJWXGhMRLz9P0BX3TMN3Bq7utqTydd4guqoTXxnhPeQbhhoLoSqObuiBqSmWKLPzx4NOiz7yy/haKQo",
+	"s8PYCkRkcqrZl+sMTEPMIwTeDxgWZ12QJS/DA/Xtji2++cMfbn3dLA/k9XzzGdGykQ4oLgIk8neYbPBl",
+	"Pkff8e28UHQZC3y9asQGb3GaFrCNVrXhdgcoFjhbJPwrNJ5NDLXj/Y6I2LcNUytHoeL2RuYkzZrUOMbH",
+	"etuq8kFwKGBsfMGIS1UeUZmpsXU626mq7Dm8ZFo3aSv/y5tDMXC8r7iH/kfASDBNVvKS/MTNz9UCfv+J",
+	"m1d04dm5nL+5I0+Po4GexuCKyHBKUi8drL1h6DR0pUd5njsmVyueMrjk/7c99k+yxwKza9oMtW2yiEh5",
+	"SQpjNM4PhoZPO3Y4KL+6djqNjuM5FC/aHBtasOH8+1hc7zPsy0Mni51tVyIDFx2U6ah4aQjVGMUiv+GV",
+	"Txn5Df0o9l8oEvZfei2V+QTq4DdDV59iXzVUXztxCOYrgTEA2TGNSO8wI5U1cm5EJvTJuHF+GNs74dY1",
+	"YaildvAa6Uu4wMxcksdnB5tN42S/uJjGfz7KwE9tocMh3w6W0e6q6JuG2jxYjBUy8XGmqEvOSHAW90aL",
+	"nXtijFWRWqfvAVBpr6H8257ZNZkhP85I10sQbLbvSw5evWS9CwaDFbPM/qOk7h+M2v8ywRTP4/Hrtovm",
+	"QyOhh2IG1TOZgsVcEFgJbhnVfB0ud+aWal6w28xnpGvntoTN3NeTHOt+dbHuO4ZF4sEPWudk+LjFpTtJ",
+	"OT/pbbo1eAIcnGTJlW7VaoZuwzhBK8lh+iXqpEcDewo4CJz9Mark0eJ4kANQYv+xJ3HpeSCChumpKkvK",
+	"S4d56SWSdrdNAPRP9NH0+O7lcplmhw7ysV2+IgrWmhbudIRlyRZsKV02qIuGjas/KQv21r4/ysc9ikEW",
+	"kj1G4fR91kaHfDsWv8cCzxycFlTASgNThwty+28nLrv25GVxW0MsaVVwc+nZlAhfNk8v9n1l1xXTgC+J",
+	"dQSWK2HCDTpERWi+ZgXkf2lD9y502Vn7wYq3ByIVrviD4IdPkIrT/w8z5x2T5jGVPC/OmZfNjKI5S87j",
+	"2y0T71nJNgycUPbeeiCt+S5WVp93J81al8Kalz5qpgECF6cW+dIlNbBQpmcBPFgRAVdGmhmw7mMfSeB1",
+	"JZ7LzZYqHq131uTkptwlBQc9YpeI72aGNdnRU2i3l4xAO3ZFwD+mFJSHnTOZ47uSshjbiN0PmgS3CU/U",
+	"MntQxs9lzqpK2G+GXRsQZJM/MCXooZwdvh0KN9bFCkWBhYwd8Ac64j2j8AmTezVWWjEh70De6lzchOA9",
+	"jAdsxGJKOrhubn7+WU4GMcaBtm/siV8qbyL6kQ9oMyYiZ+OJTufnaeqX6XkiSbiqG5k/sX1MKdS0hlF4",
+	"o9brkzu2XzFBTspl4xxocSBGuc98RliNPrZNseL8yZNH3w8eKODprNW76Jflihp0n02Y8yM4fo4Lp43M",
+	"EBF4wEvVB+urUrahH8MfQ5rJZpQ6ygYY0iDTxC5t4K0EDAvdsFNyA0EFvFInPINOFD4hWNr9ghuMJDxr",
+	"VJJLXefGnrJcsVMADWmIPXmgH0GKNqyRCteRRzpAr/vAxu9++60mKn9z9foF+fTpFovmoprMqbDdWzCC",
+	"o+gWUDgiT6Ijckx558TO8ecmzgDDhCSdkE+PVgoM02Xr9N8E5RLxl4uzgYDLWf/2khKlSXUUs0Mkaig0",
+	"yFyN9YuhlpDn+L90havl0slFU/YV0W5UMVKyJUhCoDv89MTDsm0XTW+JaawK/9Iv2QlxVaBlUasKSfTd",
+	"dgvXv9JkWYkc6tvCMUKx3O7KEVKINhhtCleZ3FB+HDHg1Brw6bh+LMSFK3ZQGUU8S37s5E5kdb0IP5Du",
+	"gBMRgc8r1IhG4ZQoFxIMxA+nyfJOUUaX2PAdUwOySwR8z4RhhdOnl02k1K4p9CRGhzGslzJtf+m1lpL2",
+	"zbEmyqEKSKzqnkJnZbVJ+Be62el6Lwz9CCRiwh4pwem7VnInZo2w1/m1M4/vBh9VXjWV8KleJ87ccVqW",
+	"H5XckEc1sQhfEle2L57RkKbkj1tLffX2cPRG1YJt9/lf6D3FhwN3ZFCjKig9ZEeTcsFU5tmPM8QqWFNa",
+	"8dXa6Fi1F5nfJfzS+NoN3YO7tGaoibvKj1JS/3Lz9g25gd3e63vXjrUzXE/3uKnXoZFnxDYFboVu6sIx",
+	"Cqzdo9d0T9ayLBp7SGdkURnnz4gmTIRFaq1G1b3jyT7a1erdSx41IoySpT3iC2YnrcSwRCKu//karYk7",
+	"6IDZATtoJ1s/g/BgYxQy2grgByquDip0Di+CvHj++srJrlTk/X7L3F8bWVQlOyUvjfYO/mZX4tqRVrqw",
+	"XzOTme9y5qUkq62eLHDeZWgKlnKF8UDFTKWEJr+5pz5dxvbBzCoEnBxWZKQSYH8fhO1SKaYRNoBE0E06",
+	"xs064HZJHp1Z064NXHBEAmdHRdfG1hcO9NKDZLVge++ZNgF/4kTAi0/l8FmDjiWgK8L4s+MuDUJF9bxa",
+	"kSiZYSmjx29HQfv29uiG8mBqctRJNrSgW0vsODkMUqkeRJY68+yd7x1rWsntNhaSfQVUuD59QbrA/451",
+	"TiVjqk/KVZ/T/8nZGbCvTiTYG7mRHe44jWk0PLdBydMj9ozUpuAnfLC8bjfNQEJKhZuxpktNo1EZSCQ8",
+	"Qeh4BEEvPv+Tv/tTVj+ZCLgfR6WeZoiAuPW0xu6pE/bhD/sFbm08A+Mh0M0wZEHKdNDd9Gz8FIz9BCuz",
+	"U9nntgQlc+vcKRiQv6Xldk0XzNz60njgNSW/93oXbxDVhime336NZaFvHWbuNoJIdu21ckKCJmbZbM3s",
+	"MWFBNXt6Uakybus7hRjqOedc8X9FuQJTSeWvmL2giTa2/+7QvNGsvGea/P72r3+99aFasAhrjMGGUcHF",
+	"itAd3X+dkdu/XJ38n2cn3/96C224kQW3XEZuf3t0/umWKLZl1OgaL+na5eYZuX318vmJbeLX3y4+nfzF",
+	"NgTPHDi/nw5nFCVk5SFiBk4HfEbYABp449Zo462+evdy/v7tn168mQVTNfsfMCJuZOe//naWPT3/9LvY",
+	"QsV2pyNuj1dedTrn4SbdN0ExzNd0LZOe5WNIMhq00pi5T3JguGbS0/6L/84JqurKBUCBP9b5rwWh5E+/",
+	"uJpZ9go07CCsqhJ4pIEypCJnWQ0EwnyKzNW7YltcyHInfLmyXG73db6z7uADVlKwSyIkepVZqR38zx8a",
+	"IuHfI5zAnmYuUsiDmrWPUPpyYQ2ktg6/wx9bK6ZWDW2ZYHXJeTsbByWRrLqckqMIHfSV6ONzXReb7C0O",
+	"cehVTVbETDtWe4qihOwuyYvzpI/NexxHQBNclQT9Jatm1qWS3Ud1P2FkGc1uj6fXCgSEH4Yl5DLgY8HF",
+	"hf4NVnArfbnccuY8Gw4FWJ9EZw/C4wjJUlsZDae2ahbD4Hzl1r7xACD3K3HvbkJwuayEcRiFU/JWMIfu",
+	"xZ64or3Nywk1hCJ/y5S+30/y6BzMJftoFIXZj7oftIEgoz6k8lxyUUBNEip8zD1Iv/rhzQ3RdN8+Rk05",
+	"02OLUxZyXNZ9QzE5HqiGDH7QlihNYhQV5jBh4/zp+aOLix6NPUpt+rZ7vPINQmdb6c8z7FGMQbKZnfk5",
+	"L2I+YXtXmzXzYijdvWmvf8FuuPDzFImhKrrxLC6RWjpVvnbVBFvSCxlBUkDU1+7SP737oImRKyhL0IS9",
+	"FlWxauprekrm+hMvHn1/8fjsYiJpJ3h0uElWr0SHvNuev9LE3uyhzeil2CqZM62fWa24pZCTpflK0BK/",
+	"SVgjpCztRk2ksocjVvhnWAK1Pgn/IJU5emGwj1upB4gZx3biM1lanYpIk7V20dKMFnMJRncUvyqlgeAJ",
+	"0Xtt2MZjxk/sI5fkXpbVhjmU+Wa71D4YGJ8QBIwOIrs90euRddjhKV8RMoKSWNMt1KWv4a5OjAgThb4k",
+	"tNzRvQ790L6mxT3CStypnyI0rkbpYzKgkbI2q2176DmAVJmzFloe3jLLZtBsAjArt/MVwFKHnenhd4QJ",
+	"LEwUDhADqgJWVHO+tv2+42XJij7f+9MRBES2r9h6DL91p1sdxH4BrBAzEpwy8mYHNvTMmlR00wBxbl7+",
+	"9PLNe1d8tIfrBiQxVYpVh7VY0XihBstRgdA0id9OaR273Sd5sTX/Bzueo+tg7xyzyuOlXP+8lpvWvGDG",
+	"iE5PjG2nnpZgGtB89DVDcllalU1WSlbbONYZ9cax+naSTk1Nw4DmC8BdGM/gpodJVK+pYsXYPgHcPo3h",
+	"AthvgCqD40KBZaOwyHOqJlNiMxgnJmMJ4NxR6QGDZdjgj7xk79xsHbHODhI/ZVmZOFvr5GN9z4nxZ0ZL",
+	"7MBYdsu6Rpg2JF8zX9sKauLC0rNGKvC0eUyDC/favUnLMH0rSY4J+UWRSt7w1P/H3rsvuXEj+cKvguDZ",
+	"CM3MV32T5FsrTsT2SLKttSRr1JJ1zjfyNkEWSGK7CNAAqimOVhH7NPtg+yQnkJmoC4kii5fqlsaeP8at",
+	"brKAAhKJvP5+E5gylltWiyuBo2OqjTgvGsJAJZ7j3ddPsIesvC1Dblp88PJa3HERUOtikdYdD1rKqDXW",
+	"Itrwyktf1MSBt7BbUmJFm/GhSQG73oOCwEpLxdAITIElYnOrIhFP0cKEN65Mdo3IPQvxoCWJA6j2prq9",
+	"mDBYdkOgmwXAuzTBBKj7ubeM5bfCS1EIUMy9wCAFMcThR/FkbRd4WJW6OIlCjHBJOz3UEYFxw1nC8nTm",
+	"b0s7dLMW+GHEaxEe2c6Kh+9v0z65BLoa64hqQkGKGhOAEVgQwlcVBVkVmwyBSPqaDLY51PFShMBrPohR",
+	"b7O3y3Q0CJ2H56U8e/6UlFOqrOqas3iY5BEGhrtDXQmT1ePnVBG4XHm6BeeP+NCC8QfaxeCja+bzKtgL",
+	"EW863ZLnoPlwrkFVWVLbgNWCmQFEkV1qhgSOuqJdux1ScBIOdHitdeuxdZpuW0D/IpVQ6YeZ6NkJn8kI",
+	"GvrmlEw8dextpuMXAJuNNa6P/H2ZcTsJuFxgalAw7oQdsStWpwgYCe5O/tIGSaYtVn1pe++Tvohkn6Dl",
+	"gzk+Bse0WoBFaYCiM2GVPCD+SvumRCq5kG1yHwenEbBlwquV+mtBIhAeue412hQX/5Fi+SPF8keK5Y8U",
+	"yxeWYgm399r2T/+h12L0R07mj5zMHzmZP3Iyf+Rk/sjJ/JGT+XJzMpu5h245T/NLWcffOgDdXML4H3rQ",
+	"lKcAZIaSqqam3BFaiYK950X1KWZSqDl0GNRpSp73Whe1bWt1d6WMlBMIc4p470k9dBn3gm18d3YiTsiN",
+	"ESp6aYPJG0BcEeQMMJHhbpWuiWkprHZDUmxg9NwKQ91sa7DOdmErHxk9jSuWALBTAK1xF+ecawmpt0uH",
+	"Tgyuqwa+VXtobQXo1Yr1LTdujYTsRLA+jJL//zwCdz53E6GcHEKFNZ/NyCoIFMhgcZWoxYANyzFngDk0",
+	"hiYVG/GhfwJI1si/MKUj8c9X+OersFjLrSBn0cBnleqz9mEiVVsX5ww39T4MNvCMyjTWbMxhUgq2HSjc",
+	"mpSBc1KNbWDkrM+mieWw0vwXJXVEqMAC6xlvTkAwtVymdb1RBSRuDOCzKZcZAtkK1SLvqq/jbyvH6pl6",
+	"IdxEpzZOIXQt4vYBKsLwCTbX5pqBNpNFsmAz+2x0JW9kSn377fYc3uEVfW/j1lcYncuxmtemeG77ZPCa",
+	"xEtV14+1sAliOUhbcG20CtPVe+HqU/5ZBRGO5LvSqVQNWUewkCnnOBXekiYaQfhOVD6HGZcNNwv8KQCd",
+	"WsbZTBir1T2L4zQ9TzYi7FibC7M2wNl0tebOaVWEVyO2dyoNgfE035BFQDfITECnv67zu1fMqKGebUeh",
+	"n/Sc4Fsoux/8Sr4RfNrOfi4WsVjoyssX8w27GiYTFTMAyjQXabpt2s4srggfaAljnRMG5hwY7ryjgSYA",
+	"enPU60/W7gEibFk+lupq2xzadp//1LxyiKO7dUNUqof5NGqXPnOW/d+LF89Z+AiiZPUr1AvZok99cG4i",
+	"plGRDdHvSGCYqwVGfXnR6gNYukgeEQfQgZNeA/4JcEhJz5v1mY3GmhqIrZc4H4nZtmC03qJHDDa/QQvS",
+	"HwPfEsaz9DJW3A4lNRHG4ZXwZyldaxiRizoTZJ0HH70JFnmHeGUFW2YDZAwPLYREauS0N2q3XqoqRtaS",
+	"eY1WEv0dBx3quq/VfpxdSm4suxYzt0fFTejoh5NQzxyVbm4lbx1WvyzOKcty4HSW4ptUj1OhGX7doHQO",
+	"YmRXldgeljbFGZYBqQRX+awNnPVj+iiQ06aioQJwW8B58UG6q6XnVfHo1PYwV68KCCNgZzXSOaGSCsQU",
+	"y5U/rdlNA44ckeA2o7zWFWwPw0tBVnpJD6l3eAb3vJ9YI2xaW770ZnQ0/zfHU+74GqsMZ8bmXDmLXBdL",
+	"sM/sknSNt0H/jufi19awyy9wBvk0Xlwm0i0Ns53QzS4JcFWJ1beIAZa5hsuXENXtDMsALcALLYFT+7WE",
+	"ACFAE4LUl6js88L34GP/jKLmwomlCopNR+4Vj9caw9UcJeF+BbH76lwTpJo6ixsNJZj/prkQ8lAJORlL",
+	"BSGi+zbnvx0gv59ACcXvBBWErA1/Cusu8+mUk9YM7MfN8X5t6Jwk4cqzITAcvfFzlWol6G1X3E88XaBf",
+	"j/IZ8E+AnNTQltYuTW5znl3tATSE6OZI6FyITBIAFHFFwvmsAPOjXmq6Qy6AVmPbihnkImsIQpRY/e1P",
+	"+y+ADcoGWDmBWakR1cUNMyCtKRD7l1CS759uQuEtptu0CI8nAgHK2sQt300W/viDiwAJBgxPgWUfZ1Fv",
+	"QtoSWH8+X1brRjuxnXm27j5pirptI4nrIGMjyQh9vQn9qmKAxK85IkskIRCjERaMjIILBSnKOTeQ6EdI",
+	"0qL6FtkVj9n3uDFTwYNPYvVUYM6Hcv+ZGNX4iLwSQGAZVAclUUnsyi+U+mqmnM0oBY3zvYf3zjGDl8uk",
+	"sFXKGvoEpq3nvMLUxCeCR2CaaU6xFBh22Ax4mi2gBMc/zhnpnzXmXhlSuRGsIj4nHhIIiY922i0YU/X5",
+	"9C1X6UB/6IOn5RVoUUFUlC5Y5nKjEtaHugvkkZpz6aAwSjqsx4A6krI9I2zXLM/AKsNRAgtJhWIfdabf",
+	"yzi5vt4x0RIw/jGD4nSjlL9uoNcpbDkI/ZZyDVLvNMJ7FtdNWecJ5a3kvoVVaCeol8XVXKyeUCkKu19H",
+	"/MnkShGyEpcOf6o/P4kdEnstCf6OUIEbp/F2WxDfn7E0MESeE8gIJUT/DPHzWIVgKlaSNqctatPheW14",
+	"/6/Fgq7OvfJE8TCXNnwsHmfc2liYaxSAn7ZpdDD6RnrTR5jW5azV7yTFuDFBf4O57fpE19DxA59dQyEL",
+	"MVcCPamhspZQtYKk1/HoN3BZHoz8f01VgpX/EC3dvHjOP9JX1LCo8XjDqgRUwn9bxSL8vsWsCe6G/pKM",
+	"Md+O6SaFzwROX+QXFtzUYI4rC7G+I2kT8hTf2gdp8g2KOGAqU9CnyCr3CLNI0jKuGASzWCZtQzkCPP7K",
+	"CG4bAs1bV3T4C8TF6u1gucn7K0lvY0scjRuF51Z2tFYWElY2LFmDFL6gdymuDWR98RZe6FKJavs3XKpt",
+	"Aep+AiC5snvKAiJkjYXD6QxgA6NAcWgoVmer9JVf8BR5GmcQNrqq/vLXVVDBD0f+20c33EBDgn/MS31Z",
+	"PuUVPKXyq1/LMFMVwHAzt1IU9/DBRusDfEB61+iuCT7dPkMyNly5bTJoXLm4NwIJ0O2CRI1XV62AY/WM",
+	"PIUqERwSWLVtYBym+pBwObNpbl2gOa8VjcTP+Y0wqRw2BfNDktf7EZYv2N8u7kF4wX+FaVUTYXJiAmYg",
+	"aMsKKUolP+oEn1LKFzaDadW+OjAse7GRTZJxiDB2PHN6sN5T//juGxu7FPg2KdHVbE7nol7jfw8FkOhV",
+	"WMYH/i9eGj/vI7HHS3xqELaD9zE6UsGbD1GLDkZ4WPycTGcZVeQ1MTldNarWTRfCRuamnZjlIs6J1Ea6",
+	"RUMn9g5I4+E7DbSxbejGNrczegc5tvdx7VzPXlY4KuExtSlvhCsPu34YRU4StHsuMjxiF4W9IqRt9Oa2",
+	"er5z0sSqBBedIKEbfk23TQe8d604BNeIbmR3rfu+5BGvb2Al8NwQ33LCQm29EgbKyBJ2//Tht2ywcAJa",
+	"eqfx0r11BmEuXYumXPxYUlpHzQRTSMUxiwJLEIW6XUeWQRkASGQl7Oz0tPpiLU9hucgxw4AyX1smyUyu",
+	"huGGWpm7EcgbMtVGLL2BNtCLJgyjVbMtrNAwx6RcsuoUmtb9sny1dRIEu1k0dIQw6SP8TZW9iGdZAPXx",
+	"OgmFr2i3XRdKj6TpubmOrd73ldUKbql/TuCfTzALAWSj/hmNrQ3kXraVLDcxQkRla3NN1boaa0wbY549",
+	"pL21qTQuGcGpmBCTVZqlOl632aa/EZorr+uZ0+bEE0WW41VgIoolcJFlYckKlIBaQmnaIoaCz66EvcsY",
+	"d3jLQkKiwq2vxYE6anbpW+my62StLSdG8kNcbw/1bHNQzK/aJXwyzkUfYtMwTHhoLcjbuBkHbF65ABcG",
+	"B6W2iVYdJWEnpbpKo62Dz7nXKYE1AdtZbvQ1tbMQvVNJcPb1V6ebkA+aKrxF0Tjsdz82+xbZkl27Y7aW",
+	"hW4aapKG5si6xET8wranq/GcuKAdlqqeJnquoAvxuF2zF50HfFzjexzEUYAh9vASyt1czRP7C6ZfuPDk",
+	"0le0t7/OoelryhfV1Kf/ntfReRbnN3qL2cgnNVrj5QZUO8ubjCSWcscH3ApoVUDyeEh28IWtVBMAfwlW",
+	"dbsJLwlGj9lLik5QQylFJ6SjIw6ANlOpWCqGMm3Cv9jkh490rrbT38TUEy0686+N929BNMetY2PNszIs",
+	"g/Sp0MWRpS0p5/Y+NLMJt+t0GbBO2aK4D+r17kF3FbCYA0ZAWc4Hr4AtwZU+4KhZ00w5nfRmuRlHk2UX",
+	"9b1NC1b1sW7a6DKrFG2E80JE0hovWtfzq+12tr6pdWFvuat+0GhbyhuQnNIEbx5l9UWanld7UNjA490r",
+	"EUvFEOoR1xodmlrnlwjdQSwrx7AUipgiXNFJh9DOq4pud0391rt8F1OdU3B8ySCa5c0wJhdZpsHfY0Mg",
+	"c/L6x1II2ra0+Mf1AVp8A1FArgYLJ7b8pjN8NJJD+GrkdS4FwVEZMRTyRqRssKiw5rq5ZhOdG3Q1W74e",
+	"9iSsTHalOZp6F6DOcCq4zY1ImYAUgJUfcNxWQy7HlyvLG1+6+hbEZ7y8dI1y9FeecRUjsOKlgK0V7Kow",
+	"QqGHdQ0Qy5AFmRm/Ny33gnK2y7V7yIw20gbhZEKNJmpgm0+nImX5jA0WdNVwF+run8IdA3B7A50u7tmk",
+	"AL0JXZwV0nEn+HSP/hhMA4d1bNyBx9oYUVADb+H6lLfRcoR1G5ubntI4vVdmPcl/3Cub5Vf+BMSPeYWz",
+	"F/4XDcOWUoC4B8NFHeL06dvXyz5RvOvvcBOhwziWg8M9MxzTMeIU7fm8ZV0SVq5xd5vCqpiZaR+/qu7R",
+	"5qPfiOKx1hbAkba8d6s6LtaUrFsNu7SuZV1p0oOE0IbL+rWeH1DBgrqwTThy89DAOCz0ClRODdpzT6c1",
+	"dyySliyyQm1dho0e0lbFzDhqixdZbiHjwfyBmxXv7F6xpFLHy2JVU/8dXhhNBZ2NHsm62jTKSke6XxwS",
+	"T7RbIWrD28rnDN+JJmVjZjcVWdfFoSY9zTa5IuQj/77FQhYF2/i25d1Zm1zt7eJHLoZowYdO3jRgR66D",
+	"mN2tPNXOMr5ozuwHwVx/8IX5yX8uRIGtHKsrqQ4TCDY62xjge62JRGAFuWGnRuHaqtAMCimi7QmDbYwY",
+	"F6sTaWpABwCaGqCPe2z49JxBDM4mTOlKsbrSzJbx4bLynuRxFZq6EruywhzENbTxlvkDlWr5x2+f+S9P",
+	"S1HOjH1haw/PUj3UEeD4VPByalj0D1scnOVg8t4HqRoUX4ZgwNUkJhgl5hDRLNqXAofySiR+OZx+vw0L",
+	"dvvjt2yu64ZKYP+WB6+SCkH9zfLbokoKHhab+i9YhLYfhQXP3aShfL1sPogTzcgCjHSWZ1kBfVcA/GA/",
+	"Fne5TZgcMa4Wx81NCVdWuKbOVxgHuiVsEW2s2mYNlk4cRSR24rw7jNAZRXtmuIwLQYa2jUxaLPOrVP21",
+	"roag/ULKonhD+VBvLheix/xMnwYJmnJzbaON1t6TFx/cHvHIGukHovbH2yFutCyBFVYoyMpexiKk3b7L",
+	"mB69IZBc9JPB4wsKr5Y5p7D8NYkMvXZ0TJJew71Km7JTLnaHAwApCmHdSobz67pW9f8sulB6//7306Pv",
+	"+NHo149fP/z0L7F17lIEHwEmDN0U0PmPX2d9+vIyeuH908jdtYxhF9u0NRvUwBfGnePDSYPwvgtA3F6Z",
+	"CTgIfv3DdxALKCBVhF6c9rK9E1TsJnBBiQehmONCuGNGULJl2yxd2ilftDgjhEyzBm+V1vgnEcGxmuWD",
+	"TA6voqHJp4+fXF4wrdiro/tffQ3Rx1dPX7SgByufuWY6De1m2x+6JWUIyLpNSG/b2bLhJo92rS2akRYX",
+	"Oi/q0rUSS7OpZeBGueXZ+rZ/DriRol2WnlqxaqrSz3XNRvxcKpfVXlgIdZEiAOsBSBaoPGsm9CwTzE4A",
+	"Ce5a6XmZpa45IPCdanVT0EsxT6QRvBkaOTc7D/ix6AtL6GmLZF70VAx0uoA+B4nkLxWZumfZ29fP7aNK",
+	"OnfMnWDcXls4q+SEJWwSANg43m/1F4i3rf8IQS6xwDJDqc6h00KkTKqEDRaMszEYcJlU10lovjB6oP28",
+	"wA2EGsoQ6B8IqcZ+angJrTiB8DBwWAfaQbgoVw0YQ+CmC6Gada80mK4PRuac28QrXi8G8URcG/c+kkeu",
+	"wDPgm8A7h4oBqa4D0gAsSGkdakSWz1Xc1LpBiVgDpfeInbFB3vSkipm10Pk6lPAhzzJhWlS2UgShmFl1",
+	"H2JC/U4MJlpfbxci2glpm77T0OawKSgqbsQ27U8vtZND8fRGxJugJtHEXFGbkQme2qQ4EyA23E0CNDvh",
+	"cSDI03FvR0+cVj444+va4Rujp67SUtOqT57EA96/WNRKwKmySxujTtUXqMSV/4OiRRkfXmM7rxNmigMu",
+	"I42Wb0IPO0QMKYh0d2EkGmG/SFJNSZlcsFxlwlo2ljdCtaqtiuSWQKVJW+1PWyGITg59ukq+sPunG1ip",
+	"djgYFflf88L0qTYvi+c2co1Dh2LRRcAuqrEu9BS0ESniumvEBfb22ZSnYtXJaRP4qh7fmLGKdhv2DQwB",
+	"yQAnR/f4x9LG+JSwj7QE/sfK9sM/b+gHDNz4nwYL//+5yfx//A3o/4ueuP9J6VT4//6HHsCnge/rE5ht",
+	"H72G/9TGq2sAyF6zrtGnrkvgr65q/D4kAV9zmDeHC5f7KjIrkHUJCl2wLA9w2vF1uEWXLX6UN/BKxiX0",
+	"DbEp+ZGuxaKMGngRTBBdsakgN+nNy6u+lfpcjmIWscvwoF9jYGZWDHMj3eLSPw7X0JaMHdK/xlDra1m0",
+	"O533CLv4KnyuVBsz6d3OagkyzBKWS3ADBdL02Ylzs96nT9AON9INDcm4SV7m3j4LbJUFQSUw0qcaSh6Z",
+	"mxidjyeoXC5ePTtmL4HvkRsBJI4I75IwmeLv3r599uTmm+S9wioy/6vX3z9mDx48+M57vm/fPD5mT43R",
+	"pvzbdw+/+oaRy28LhghkUu0PdSr66CeB9YqcdSKDwAQK5fF79V5BlNMLLJRRYq2vVKz/4YgPh8LaPjgl",
+	"3mIZIqffI9BZ86IpGQo1hSKuHxBl78scv1d99MT751QgVKL/ehlkUh2zvhXZqH/ux8DSZ1v1PkJ3s5ha",
+	"kd0ICxThwFmUsAk3U7juRnzorB8N6k/75wGGnvWDSod663P2WvDUP+H7PMsQTL/oyU6qv+eqdvuxfqkl",
+	"6VHvVexZNYctAB5r0/ww0Dz98+IhxAsJLTvvVfWTiNyC64QoQeDv+A2DriqIpIMTZ4VYCVXD8yUUbCPn",
+	"KG7H0hhG3AieVabT8p1IxmD7SAbhsFGpmL9jAUz8+L26UBVJQ8aSD0fWidlRPutXOrAQaes80APDoU4I",
+	"cRkK4wsZwYY+LEMXik2lyqHVcqwTJt17VbjIkLrUI+o0+9PD0wes70e+ymdXGIDsJ0g9C79+O+v/GY7H",
+	"O8Kvxmo2fwwgkiwEoelY9vD04TG7oHeGl4IraahnglGpf3F65sSVxdkPT98EE6D/4QgWqF8OOOQqdKJR",
+	"RSYQm6UMVhSdCcQJUKz/9A0f9/0UXr2FZz55+vzpm6e0vs9GR0Az3V8hi3l4dv+96tP1dDUVXEEcvo9X",
+	"kg0hCaj291fEiFsnTHn64dkvtRI4wDn7S78kJ0R9Ts6nEYxnAFKHMoCF4oDpAGSD/f9z9BI1+NEvUsyP",
+	"Luw5e3nx4mnfr7MNkJHc0d4LL+8r3RN+mWQBIMTzVLrj9wogQYdCYSW9TIVyciSF8VbEjA8n4uj+8Wl5",
+	"kVR+V21E7f3tog7YAFmfwPxlkdaUolGEOD82fIo3N4K39vwb/jyDq6Bsie+d906PaTQ9E4rPZO+89+D4",
+	"DCbldxnuvxM+kyc3ZyeokY8Clr7/0zh2zV9g0yS7fwrsjcWZe5b2znveQ7qAB70OzwEs3ZlWFq/b+6en",
+	"S0y7fDbL5BCecfIflGvB636TMVAbCZwzuGKXDPGfsBKqgPqKPbGY4skrinJ/qu0RHJywCfY65J5VWgAs",
+	"JlhIL+bCOlQECBEFmEc8R7q5cO9568HLKYzSsAEnH2X6CZc/E01WOKmOMSBUe3mVQ0EAnf6unRc8YWKB",
+	"KCYDr2PmBVLqonybYwaoLNUWG0SWLOJyoci2vuWPM21FbSdAugLUeO/87/ElLz9y8sw/6dOvK5LycPWl",
+	"n2glDrCfMGkgx8LYHuwmbs22u5YJs+60wJ/J2KjGXYGcq2YMgOmFiSoNxjtaRqCnQdFRS7b/me4dMkbC",
+	"kfyq8UjiJFf2ZSmgp4ZZngoaH6QIMFBDZMnP71rMcLUenLI0UIX7L/+WC2hZJ2UHX4Su0nCQix2j2MNK",
+	"qPDXLjWFX4BONQRtdJG1wZgopkqE3zoIriAK+4p6wO2pi5o3XiOSBmrhhA+vlZ5nIqXMYjRi+H0pS/4A",
+	"j7zphY/3ZvJ8qarhUYV52h9+YOQEmy6FNF5J3Qvwszy3AiCDglmCvmRd9i7KacL6HEwzHFgyOpOKywC5",
+	"VxGJTOtrG5hhFeO0MLsLg5WZUIHXMX5XvNTeNMEFsmXrpD/REO6A1Ozq/j1VKazPJY3we9u+p+SE0wqD",
+	"z7DVjiU9Ar+JhUrwmbIE2pIA64zx2iJ2aPMBepHQLavDVULTKNQ0In8BarOlTLvTgH5MnjFcNile5lIV",
+	"+ptd1J7kB3QSFAXoK/BaMLPvbduU6dGqmJB47H3E4S7+q0ZC9A3iUbSXlN01iJ3GhxOpYFkxWzjVRGdC",
+	"hdm9+6cPTo9Oz45O7785++r89PT89PT/x0761gJHL/wqJ9ErI1GhaPDLlPefhJjRVtd1RSFuAz68Jp8X",
+	"PLrtFZd3nhrNJQTmQ/8roR49KiRAZDv4jZNTMN5yBc4j5CTgViLeoqRmh4fURd9q4/poGIMRNZdWHLML",
+	"MKLQ686yR8G+8v8ureRUpu9VJVZUALj48cFWdrqGw5fUfTr/+SpqHzyUbAP0JCNGG6zUBpvtAvzWe3hR",
+	"Q6SpbxfWiel5HwnImeP2uslKQ3jEquhvKOP9lDRk+EFfaMUGYkw0jQ3jYQh1jwFfER1AsF8qO9A0bEHU",
+	"vdWwsScRLUxrZeG3MBDEND3TSrxay0e2g9GPPy00ZGz/tNUrCloxHzEOoS9kF4C0gdG5SpsW25+yuOHf",
+	"O0Lm5NDi4/9xxGP1GX46G6+Nx5gpbfXZ53IqXceWiN/rjoMQGuC2veTX3FSvJ9qo3RPxIfQQRrXv48tf",
+	"sPRECfZvlz+/DJE2DtmHulZNmHVGoHfwWGRZwcZnZxBwnAgRaDQdvxZ0Z3hZzDPOxgLvFO+4GD2bADXT",
+	"yGhMCC8ZoTDpBm0Yk0AS+LgMDu1NRQbxX36jswYx/EPd/qFuD69ut1NEH45UuqqMIgQY4oM78SK99nMr",
+	"yglB8sCWmwgeSK8f41yOnkjbTKt2gfm/UF7tn3JcW42VwfdXg+A8+VGhfnS0ZIS2V4Y3wsjRojl88o5n",
+	"11gCMJ/oTHirFPKGKmV+ttwIuAwh/AGnQ+lUWGYE4UoTdqL3zc6xRCJAHMxL+kXGlZiDIhnm/pyNoCyy",
+	"SJAUKZ8C6iXkhYHtXFoGUCno6vX97l1lUl338S8GyhgCrBIUeK6q119gGYJ67fZ6hLHo+zFJfBdWB97q",
+	"AFfmK6NvKJSpNBPKmQU8nzJTCXqHfvkxcpJuECWM//pfwSVXVnUE0fL+UT7bnD05Oz1NGM+srkZb7wWe",
+	"ZHzKPSIwY/1AsQD7WqdTVICFZbDQh3HHjBjnGTcIGBMPB/+VJtnhduMQnZpD4SqEIl1a96KZKhwXCmA3",
+	"5GWG3PFMj+NB/qRBLzxzdO2GUArVAj+iel3roNbFQsG0pBj6MXtdzY/2lb7CKV85bsbC9XfcTiDBxcVe",
+	"3c77TUW7aS6OD7ADL7xhh2mvD2ELmNLztitcOTf0OaTwiIcG+HASTnChcmUZ3UK1WBCP+z8NtbLUPVfi",
+	"xyG4nPggl+EheUoslKsHpkI1LEWn52aFJLmr0/MGm4v8YKxY/HNcVaoQgAXZZy9PPnrr4FPzFXvh10kg",
+	"oV2FMl5iuYozXFkydCHgEi5DYK+Ds95/9fPlG3ZSfBdKFQJvKYZGcaOpRgBCmeJGmPeKroBzNpxoSAYq",
+	"iPzUDRol5lD5xy4D/fdAWJlCHTYk46s87TBUMZI/xJkYOcYp3MNNNNRzkaY1Juvt46eItL5PBJWMWb9J",
+	"YyPskaMsLrzdVckI38v0kGftg6X0Yhdpettx0ickEegN2LXGRqgdPEASME0xzu61FF1FK4dslxMlDMVk",
+	"xRG2hRJEflO+55mzUIMpLRv7o+Tleax1+qgohnMmt06kXpAhDun0jFy6ung+gREelxO4KMa/xXz999pf",
+	"kkhhp5wwimessiiMVybV8nKPXjLVOg+ol3AaV+oR9VmMBTuBXzDxYZZxf/Yn2AFXX7YfhGu3ZqfbndTK",
+	"S/fOe0f+f399+sOzl+zx09dvnn3/7PHFm6fw2//5r/+uN0mce4Pg66Ozs6P799+cfhMSH/Xelx5PeS/p",
+	"jaQaCzMzQDvW+25wNsTHKe2uIHGJaRR42tl3tadRuqp33nv88n+HuqRiz4p9Yg9G9/nZWXtVEl3NLi/H",
+	"PeWsyP812ZBIOQTQeJDUmHi3YCAyPV+uCwnuSz7LNE9FWpsRFF1GqnJgUxtEcNsL5meA5FqNWZz9IbsH",
+	"ld0XPBWHNMsPoir9rzSUF/Q48bTGb6Z1RVBZqD2GAjSInRbWHGTzwEISqsH+flwdZV8VSk1Ef/94aAnz",
+	"JxiW8y/Hv/FjGvFYG1hXaW0Osvf45f9+in9ijy/KQOJvfEVG739zdHr/6PTsDUyG5uM/gnV5lTkvfcYK",
+	"I3nWO+89HN3nvU+/7iKonTof1f0s62Ok8sanBftd2P3MJFvxPdYZSbBnbMSzDFPbTheOQPXQoAqG+nYv",
+	"xcj9reuHrDhYLYyo/az8WzK6cNaMV1dii+BJU+EL2aVW8Eyklfp+aBA6Zs9QCgTJQQixlnGW1eV9lbuD",
+	"re2OHhREd9vcaoBGUf3Yq9fPfrl485T99PT/Fh/b5cAetBil+ma/DyW5w4p3ph7fgqHndQz1Zux2Biua",
+	"sVJ70nhL/6zQwdmieiZhI5k5YUT6iBlBsXQlLHbmQMNGWV8evdmfVCbWKrlbB6dckw2Lf71EuVz71aXQ",
+	"4wc+RPXflPKkBvYtnhnyqo4QIBLIHY8D1AOcKFy0aBITKMKbUqzAbrdxBv76w5ZbSD+FwsNjbCxa9KGu",
+	"ylbzExQXzC3uN08XuNuY+YfotWOAr4RB7lSMjXdY+pAo16NRJpXoN74T8gZU36lVv3cpQt+DMMZALptK",
+	"3atC2zQv+sx2xey3U09T0c1lTQPJ4hH9t/aZoyhqwpdcdrNE/tCVSn5SL95bKu+vaOSqpt0mIgAM9QMB",
+	"pwcRjmzCjNZTbytBwFuEdj2wiwimyBGSNIW58dLDChFw1sq8E2TLMZNdVj82xA2e1ICB19UfFsl4b9UF",
+	"hUG/qjS7jLRh9x+WVAsg6FhsUEr6s1RMZ9oJNVwc/QSI/M0FJOtx87e25LaVNQLda2VvnXUwfkzOHxct",
+	"8JUqjud6uIbCptKh23XVBs6u1gLV6tQstzQ3mTUnMyNGmRxPXHO6qRBWSiCF2L9UYwByPKf2mASTQFDQ",
+	"hZC4wibIYOH4+J6lAxraMf1XtEkCDp/0H8bUCWG5Je9VUZlMe+k/PRJGKKA/8ec8CWMxQ/TbKmWptNfH",
+	"7HGYZGgLLmInaKLB/Yv4Y7EM06uwMrVj/fkckMNdBsWb3kpxyWMvRZQxLXaoqvWw/HEqBHVv4OUb2orb",
+	"Xxpr6k2qJ2BTw2ihX90xexdgUYs+CbIMqA2Fq6HIUAZz5c/GI+xYmnOTos0CVpGtwIuEh1IBvbcHIUOP",
+	"AHMhye4NzVEmhy5hfUy0XM38laZcPwm+BuE+QCmEWsx5Y0Rl3T3Vqu1ktcAzs5owY+Pv0VhrCRONadF1",
+	"HY73b+lueKtSYdgcYY72FXuQDfROvQwcQqc3pOOCiyISFgi+k6pKDgRShUKUhk0Ez9yEevadRfbAWH5u",
+	"b+G5HbO2M5PW+/u7bxzwRa7TRCfQQUZ56uZkqz/71B6pc+VSPVfLhebFbWfyTITikCpuaAyDgMb+DDsW",
+	"aWrd4xVElnaV5buhMu5AMjDkM5tna4q6ILJS+DsB9SKc9oSVW1OgAhWmVDjpBGpE3hCUAwJ0hn9ZMNoy",
+	"PfZ+EF2/yHAklRJpGJlN+TVW82o1FAWC92pKn17n85OqMLNuBYqrJFQ1Ahx16IKTjlkuvUuaQZN7uBrS",
+	"DiTKG13NJv5jjq0oZOOHPgkvCZBlJ7scLOZUDDOq4k5Ap2BPNkDM+Lsf75DC5g7wMyBgE25DYWeFmJZq",
+	"yo4ZoP9xipFVLEKKoJE/H3G//R/u6GKqxPz1dRHZsk7MKFsK5EqhKKyAOybUv955DypkcH0NkJWJFLyS",
+	"3IhzpnRZlGsnenb18L5/+8pAgcHx9PhbHNaLxmCb9GXF/QAHr7vSY46t0UX935JaBXTsAL5SdpFCTW8B",
+	"WwR91of1gfGEZFqJI2jAatS73wdGxrJWUmD4mYrWdG6GooZpA0dmyt1wUlG2gBdl9EwXuNnoDuE5CIBJ",
+	"hVqH3pu4ZvWTvoQ5f4bKtZxcp/qVM9i7FWlCP3IgcIWDAoZfpnI0QqDBA6tZPV2fLapgzgR8GEKDhl/z",
+	"OoeHPWZvAEHOccoLBUp+uCaSohDb/2qoTYrAf9CS0VASEib4OdvuNMlbg6byamcVagiPsc7SPQ29ptB1",
+	"hfKF9f/V+8N95r+G+AEFpjkniXFCnaM+hC7QgFoVQAYppL6EEIii3w+P7Qd8K+iIBeEKKbNVPh2Ex8Ke",
+	"RV2iJT04ZUHKQ4VBBeavsaQOv7J7vGGbarsdixEG8I3ev2ZCccpWGDhuSNyOZo6VY3WEpRottSC++V2H",
+	"vsMGRM7TJWDbHiLEgWMAYOcePvKwkJV1JXSNuvfkI/20sYoJS4/g6KQabmqyXQkgDCGxLfW+eCXcWKO0",
+	"r3jHebsQ41OWSc4Zd5MyeFYuVF2iGjJAEeDsOyqMKua9k1yslQJ/s6+p1YD6Cu/EgAFgE8LfHSzwh0eM",
+	"M2hUAbMt45DuoM9kgt+Qt5tH+u2fyNFobVnG7qKAhXX1rFMsmOrVcVth+Prhvu3Vu2oiv1DdXuturmuw",
+	"MamGEgvoTJAKxM/frPWtP7wxWALwR4XxUpgbYY4ASAw/WoMi7vvrx0jvNbAnlQsdsHD7jLNLJ2bsT1gy",
+	"YnLV/3PC+lApwjh7rsfPAXuiD7ingBnN2Sv6OXmv+hgF6gNIhYWSGurV+hH+gLaBTKFbrDKpcnxvV+Bw",
+	"0rL++/z09MEQXgN+FEf4G/8J/EX/ESEOQcGoVO9V/zm37ggYB46ePelT248RfIpw3QDUMJEQkK6Q1o/5",
+	"jCEZFjCIH7N3Je515RGVZlOCGIJ0CQbGY/m+S/jeIXIjmws8uHXw3u1sagAogLU9wpfbAamAvrj/CXsu",
+	"b0QB9atHYCB2GQ8XH5xAfomGZkg/C4AEsMGez+S1eLQUwSVx4ErMY1gpfozfe2bjB7mUlQLHEmtfEDts",
+	"zKGz4dChlxG0qa0vQDB6TnU+hfvLvKICQP+QsAol0VymzOqy1AcwCagQHZwfMZQpdPGtygL2zP0hCzeC",
+	"5TM05a3Lh9c1+PoCxA1adWUIP7SMXK8ttEWRGBODSmN+05/pMaQ4ES2kKG+9Z8t99ypx6BBUZKDdZENC",
+	"84fdyuAPEjsWo5EgIiHkY7N1SvkrXJHyb/RvPRNbOKNL79ol5Jb3qvzklqIKO8dQYn0RL+G4A98ADcVx",
+	"vJo8PMI/jnSW6bld/nu0L+JwMrFjLIJ2FzFxbPsN/qHDloZ/KhEtuv1qdBrA4Ri0Rgc33URn6SZwej1X",
+	"ogjH+S/4oxSSahibWJXZ1yIT3Irf+7UVkIdh2ZbyATvX2DS2ZFE1s54rW4xagn5T9ZO3nJCNsyDiwA02",
+	"xXYyg7tnowbJjzo7kGl6+MpFP7c7gPO9BUkCTN+aMQwEI8NMcHWUz+A4wm/AGOUZGyyo9K0DtZHp8TZx",
+	"hPPgmRMDRaXYv4gLOAPec/GZ53r8Bn9FDUiUzKxQAPmrOBDyCJX2j9+rAjXmnmWZHjO0z2FdCpu8oJIH",
+	"chzmBYBLJQxZkSEXDKBdSUM9SlGxFnpm3qsxUPYV5AqDBTl8yhmdsVnGlagFMXBFaiEIthyBWAo7YBBQ",
+	"qjXhgud+Z7oKFDzX40vYhJYffp2rSATxB80CtROuZ0DW8ZvVFEpEY2nP5p1AmEvjhk5hcMWRoAeT6fCO",
+	"TTNxfAkpspjHV9DRwD/IaT7tnZ+dngZmQfrFKiVvyzUHqMt2n30LQJYtn4vdZ//8ESI9pkN7IwzPysOL",
+	"UPtiZlfr6abCjAUEYwP052GjSF6DnqR6rjLN07W9nFBx4eXSK0k5DUUd7D8hVYtIWfib0NxXUY9Yqw2P",
+	"gL9Wg5D9/9WPZA1oSl+AHoHkidV4ogPNdqGldz/PX+YJjr6anArr+HRm4woL0zE7MPjA8QbcpB3ONWxP",
+	"74AAssUtArUB4oMDNNmSWnuoM51vbwdtPsRT4T2zZkvocW5u0F54/Oqt1ylTbRYJU8LNtbkuOoOwanG0",
+	"VMu1ITb0gsbu6ozS8783errFx9/oLT78TqZu0q2LF1ap2/Qe8CjTnbJc9AVNmxqg2jq5SKb6Zg131LNq",
+	"eRZhk0LJFtnNUMoIuIyEmggGckFQ6U8XdrW/ff3cJkWdNXTMrRR5I3K6EnMmoXaWnnSjs9xb4cjF7M1w",
+	"mZ4TzwctmnV6hoHT8GFvRw/1TIZ6RCjoDsVmPF0EKjX/He9bw8SlBX8IcAzQaVDExjviEoh0XWFSV9ai",
+	"Aurqv6Q0qy5GiX0vXaiNFMsFkXxRAOfjGyDvVtEKFV4LWf3HUmENz+oZf6FvxOfqXPu5URfpP0H/0xu/",
+	"pbWjWgEN8lvfgd8849aKVpycqzyU5X2GDVLUPxEvq/whhDzvJHewNzSX+DCTRtilr9VR3qR/19Oz7/h3",
+	"owfDo6/4V98cfSPunx19lz4cHp0Ovh09GD1MAeAtQYJ2CgT3kh7wahfMet5msMDi5tjF4xdPtylVf8Wt",
+	"7bQsFDbSWzjXdrUi8rD1n96eCr3L0laJ3tkzBykLu1yRiaEU/0sIVGfCWYbRdhYLCmPN4Q97kIveTuEl",
+	"4Bv0zs++/nazrLROhPipXNjrw1VcVibs9coeIE93fNySXm4yYte35ycnczE4HnLjlpClTo4JV/8EHvy/",
+	"lB6Pr7aC2YI9QHTGblEbOZ4COLcU0ATavt2ulErdKRzKNnfMyUf/37UVp++IKJAylYYqF4pkgY42eWDR",
+	"ZNdn2OvV20XJeyfdJDV8Xtu7LkwAKAlqNAHezrwZcv80AGyeL9EIr5bUxw2AF1hhzwc7tzk2cRZJQ4Ur",
+	"YMc2RVVmRozkh95elb+HdAOL1ej0tn6F9V7ziZ6WZcWwb9TxcHj/z1A/bAu4lAINBZ056uqCP1Wy5o+Y",
+	"NoErvIKln8ALzRYlcn4s6TvciDt019d8O4EJbxJ3d24bCuhgt1IIBFT5y0On9N53U5ueCCOAgKBJVF9A",
+	"/zbGEEyuqujCfGzZ0KtCFdCxysycNyhW4hHB9S5kXCOdbIUpn9p7sQc20t/rZytF+ohBhBmOAlTr1hFQ",
+	"YufAmcXn6sXD5P553PjXuYpuYVe1oSZXdj25TUGuvhohw8ZIm2euwDVZw+/02g/1+ZXNvM5Vp5cokgfD",
+	"8e8W1cJv5clHk6tPG4iMrROzclsJyabYvBLADwismYTuLMLxigXxX+eqw3sRkmUd73+nYDbAB10utpjZ",
+	"Lrf+BEkAJS1BVAp+KUCLMFtcgSlKc9xbW2mbp14ub2AFFeCtrVkeyIb4kEpBxlqn8L7Ucw3pS39P0RUn",
+	"XQmrbgANsGCbZpcY/8Ne7BKFLhJ1QZbDL1/qHpc71ZX8XcBukIlb7EixTcQFWaIPdyeWIGknH/1/Pp2Q",
+	"adVoN3lb+JzyUENdoJ1gtoRwQ4FeMvMiikDAAXVwzu0xu2BG+FfydhPkSgioSVVAAXKVahWJCFzAWJdO",
+	"zLqWrzYfhHl0ZTv5h18EM/czqjDEOR2G+wolB1idZwYqCSmxhTz9Xv5Heuta5FbOQYP0Z3q8Ee3cH80p",
+	"mvZQDkDtVgByvJTzKxigEPingSlQzJ7r8ecj0CvRmOfesFQ5UNQ6jfRkVCfYiG04wiLySCXIaVISHkvl",
+	"vn7Yq5S9nMbLXmJDZIAUHR3i7LRWHvfV5tKaLq8TKjzt1JB9rsdlxSgH2yE5AH7HLkfIQTpwLYIfZ/+h",
+	"B/csROf9WVfCFMSH//ZWScf+z4vneMmg2FX6mvAmOTs9hW/bGpJtYahwI9jfMWv5K1StBata5468IlvA",
+	"dD08fRi1nf1peLNHbrOru6YjMfWv+hpAuLojSYP9puUvBPXwokn56kYhxN4pzm54lotj9hQwTko8ISjG",
+	"gIrtEL8hCp+l6pBx1Eapc1SQRH7WLSk4x07100sI4weoMDqlyGzu78mxUH4JabF5p03VNPrJR/zh04kR",
+	"N4JnzRbv99DAotk0t8jBB+FszQh3q1pdhK4WtdxqRy23ls/JtAVi2AuUu2DrINgRs8IVVLNEbBQJ9vmZ",
+	"4nZ1qJRwgCb2qAP6WfA6IqUX6kr2Lid6Hg57yaZ/SJED+fF/9ursKJ9tBt0+CRITbs2RzHCBox1X3vQc",
+	"AcL0qADFuv/V1+yF/GsSGBoMAH14kcoyL2SQEPYSpR31f0J4GZ/jKCFLbEFppWIOW7QgeiAMMMdrFXH1",
+	"3xnpBOFmfC/3Sf3tapZeDKzOcifgpbytYxLmtE6YHGH+CSjDmiFjCFCoJX7Qd19vopBIorYO2iwZVgzy",
+	"LAulf350DO7j3FvzBFV5Lb76qsU0XpXbCFDIQ8ezhH398KFfKDC7CNQnNvwUq9PK4WfcOWH8J//976dH",
+	"3/z68cGnf+ntwaehh07EOzcKL2EgFYc5RWq+N7nFkSy+l1yHbbl7g37NFuFESeW0N2jwRHSQDYhqjBO4",
+	"79YEawQzYpxn3DTrD26rZcX3LMutv4IE9mTCjYb0IKz/EqtijvyB74OJBDGqioBxlUK6d8Ct+Pohhq4D",
+	"DdbyZcbT29Qf+1Rpgao4753ccHOS6fEJn82OMz3egta8fNFX/ll7h3T2PDaraXsvHgc+Et7ZQiv/1g7F",
+	"lt2iS82itEtFp2il37OhB7L8hr2NC/CA7Yq30W8YJSeD/qQkJrApd+IotC5sXbLzufUB1uIxKCZJ8Cir",
+	"TcJdeDj1Q+Hk8Jrc4WYPB2uIwMM1zHmNrryZoA3ZxzNtKhmiAAIdANGhbhdcYo0G9YPTQL5KXjP0JytR",
+	"gKu7iXivoFiigvba/+HpG+bvtOGkf8x+ngmFHEYpG2baws9GhGoicLMSzINN+AyKhv3NI9xcCEWmb6x9",
+	"GWtdXvtR3sDSfNZ3D1W4jjQw6fipauNP5MMH91tfP5V3vRsw1upiN5w9lNKkKAbPFkzp+UESbfhokMsl",
+	"QezcarsRJpXDFqjYZ6enVCVU6cYYcsWs4wqamLxE32gJvHxWaxUMt0oliskVca0Sj1g8PPVLmNTnF5Wi",
+	"qXWPf/23C2ylagK/3r8epKn5oY+tbVdWuH7IxlsBphJuWhmkgPL1NInsNNrejwgDe60MQH2vnuNrkTxW",
+	"07XYoY2fvSIc/j7a/eHTAX0OLwkEBAYWWBx9lmcZIwUXevOsHCvA8z9yGpNGTmDrE4UeuHN8OBEpcxqb",
+	"UWEGXoNj6RIw40Xa1n6QN4Kk5LPu7Ch3uXfe+4p/OzodfD26PzwbPUwfpvdHp8NvRmf8O34qvk4fDDb9",
+	"3a9C7vwmIL0sN9cWYhf4U8DkQcxum+k504rNJkhS2/qaoGW9mysi7GmXKN2XfMH+dnHPFoINGH/LnCvb",
+	"HvebQhq3KlANV8PJR/rp00lxSpqvC3Ypx9avBxvkKs1EAXRzefmUCXUjMj2j+N5EZ2B+rR5C0ChyzTGM",
+	"JsRohy6LSR4Q55mWYB3kd7nMB4T83u7m4ikyXvPslfHL46SwS9gGegD1Op2l0Pxlgaq1VKngY5TLs687",
+	"4U2ho0yPpbLrS/3xo4QlL/8Bq8bGhuOUXn//mH379f1vzwmDWI8Nn4J5R3RLOi0rq6kbEG+Pmc4yy/r+",
+	"P08E+ddS9Sv4Yki7tI574a9iLFXl2709VHkIxWL0yyuNjM+cnm2D7FdM5K7YEIoJXDoez/G+49LBOdlV",
+	"SsUwN0Df9/dfawa4vSYn0ulroZYSX0OtRtJMwXfjbGD03NbwB710LYnvLB9kctgstScwTrPsAu4JRnfk",
+	"qikUZNPWhbhfE/OrmVCpVGNABc/0/CrVc9Vnf5pz6Y3GG1G4v5lWY2HQ54chtfpzwvr4MlepUFKkhCmO",
+	"zZHpFUyfTDBcsnqT7CpsZ/2k7CPruJBXRN314PpvH7bqe6zMwk/qtsX8jV+topfl0J2XDfJdbhMoYtJ0",
+	"CZYKLMs5QC9vL956mBfsSnGhfirB5i/ZddExCF8Eph8KkySULZyUNNZkRczwdQNlZvh2hR4eMPNtUOn+",
+	"wxjjyjLyBqhOIjzeOyoFyd2TYjbAkeu3ueT80ib1PouiXPm19KcHqo0L24RI9uYT7iBPjoXR+MWJMIJw",
+	"9UomKKzHy7j3S2gY479pabhjdlF9Se4CSxA+BWnXeIYWYkB+p1eLlKfOZtmieMe9TmG530CgP5JKFqTs",
+	"esoxslrrWfZiTbGiSotdaT79xsGfgfQutvdCEa3JlSjOZcszXkzutitTaeDXWEIUO+BPS/EHvkkUsd6h",
+	"2OgTEgIEVEJSl3J3bDg3znBlkUiyctSH3PFMj6OI4P5XU/7haCoHvfOzr6Nn/2RmxI0U8xb9lwD6VAfX",
+	"CeVufuZw3/EMkKz8Ei1IXUwTZjTkqAGwkGBchaqU1uHlHb5DfOXQ8meAp7ypduUVzn330/Hly+ZFfdWA",
+	"d0naA7m189q+lGofx0KpJU55lOBVTvkt5HMNv7xQRmcb7ipIOIwLHjW8eG6klRoC/nCZHrOiRROhVLVX",
+	"2hAgNbn1un3oHbCR3y7iyJSAy7ZEwhoOgX/KPfteeSuKBijsQBqCWzYVFP+DM3MtFkunCO/5sXCVbk8V",
+	"HBnsJi1MgfDgWA7iqV+lF3w4kUp0dBTo6TDSbdth1bGzuClW/u3A5hg8mHE2xTmAjlvOtPl/2s1mV+Ui",
+	"tZv7AghHIUFbpegrw/uasliCq3wGtOTx0PzT6ojbx1ceQxdCS5xVKKDvNJpfeZtOI/oXWVbFFaD4AkKU",
+	"UxfbRj1nRTZq3PyTj35n12KcvK76kA9PvyubxolkystCbpEYWmaCWT0VaKnkTfjniIDytGbObSsSTXWc",
+	"nZPdUX3sEueEbXnhfEqaCVDwRGFxUfVIBcg8TH6QZ0+UBvH+2G6WtpMD1Gkj7C77hAdmDUcAXI4DnS6Y",
+	"m8uhWPafEBPZu1tWAyJ5kXuK0ZIcbKcOf9FWpnYHhACV0S/5TfyuPYicoAeEVP1QNbzvCV+va08q5t0R",
+	"OOt2PX0I9ZoadEWsMDeCmjoA8l2otJHCtBzpZxyoUzX7FJsBD3ByIfChNNIAVdZrXyVbkL1Xnnle1HLa",
+	"pCDkFiqt/Msb4UaKlCnxwVW61LFaB6KnboEUZRm37pg9PH1YQpxWZACDM15TKFTqE47/iDPBd7h9W8JR",
+	"1vbADzziMsuN/8cpRmJgT/6yhDfnN8ev2RVA1vTun97/5uj07Oj0/hsAxSNcPKXdFTZWho/cPzo9q30E",
+	"ckK9894Nz2Tq/51jOup8dcikB3u1FsBvzpUrdNivSW848TaVGvshUmWPTs96SS+VRgydhpkHXD0+nIqj",
+	"m9P7x3wmjzPhrFBDs5g5ANcrv5D4p/TOe2Y0vH/24Gv89xU25mDmHHNr+FtzA6+u7Fn1Rc6/ekDf88ZV",
+	"mabpJT3BB1fXYnEFgIKVf8OTqTZSTLnMgKnJ/mt9eYzW3urvbcF3vSKIXeliAkiLnZmqCJb0/xC2Gett",
+	"NEP0Xr/kEF+wmvGxEcIyp+vHG9o6zdQes3dlZ2YBMhEUBEDmMKXnmOSAdg3c4HuW+sP8h4HepKJdQrdC",
+	"AWmD34F/YtV6lKj6VX5oHbFjWLd6fvxROcABapLf3YW2Kw61P3TjH7rxNnQjWkVVacPkK1cVI+RPF49f",
+	"PP1zZ5bqJvQ56imFJNYEwo7eJoxZS/7FMy6VV5qDKPs6oKzdsgn7rDT2DmHIvjELuhLm5aWRQP3vYXZo",
+	"LafqpTPe8TSYlXS5gcWe8wXjmbwWRUQBnQtpK5EbYsvibKKto6zqpkDDjrSaB7JQl9g1/eNQ51yBftoy",
+	"Fbj8WrfCqlrlt191P/eLW/zsBygLxEMtLiRRiOwo87YJGC/e/WmGL64HLfbf9cPQqXax4Qc2FL5MEcUk",
+	"3OHEtJ1iM3qg3Y40Dw1QkPjEO1NQgdHhM2JGgKoiUgWwtVBkU4O23Xl/k7V0OmXRF0ZLgZkewyXUkxta",
+	"cv0iNNEgwJbuvKO3SoTwzf3TEsX/pRxPXLYIRYGI+NPe5ITX/n3xIBja6c08CFQi2VN6bLajNoBlvR1q",
+	"A0ylU+0ogAfR+7UtWWjkMmjWpR3TGXR/Fu+U0ADW8J7FndvljrtZm2uPtXCXarhfTb1XuX8Rok+myXoS",
+	"3ATAqabCHrO+EdCfNRWcuGggjQsYQIHwkisxP2YXBfg+3gpnXxWlv6HWPTTNQncxy+RNrGAdG8qf3sQz",
+	"/xE+SrhzpF0m9I81XdfvpdbtEsnacQmatJmWISCXbjPePzc7rLwps6B6tGpGrC1baG7nWC1dACk6wSqX",
+	"bc6S/8bSKXqpUwELvv8h4g7qcGzkGDUch5fwBttryy9ZSt5VG9qdxiVLQG1sqGBaVacjbcbaOaGO1stC",
+	"qGFKqjQHa5yE78Nzd92gz6xQqfY+3SLhwQEooe8CT8Zg4e2cIXHJYhxszkPKA0z+6dbbL9WNdAga3rj1",
+	"bxrJ/+bB34ELcBqXhGeVITrcoHKYTnen8jZBX0EBC1R2LUStcWM41PmqLt7g1oWaVkBnC4AE1PwG/W1z",
+	"ba4tWJBIK229WmIpX9hHwOzFTSYFfi2k3ohIz1ufmE4L0G/rWobQMyzfd5PJ8aZaEzuFtwh1PFjd46UG",
+	"WrhSTMEVvlIPpFAc8ZQfnQVjAb3X0lp4lorpTDuhhoujn8SiEfGMYGfWwLDt44TSUqKXtpLygJfJqTtN",
+	"cIhSQB/F0W+81z5cUa753bQCPpfqurMWqfpJwiJHf4JaH5y49jrxH5u5TXQ+cBzw8RgvkWNoyiBcTjoo",
+	"wfoAcwamCQA1kX4eGLR2RjoRLeB/O+/99vW/Ge+JlyjaECrw7uhcGz+hoTZGDB2baGMFGwAU36K3g+Th",
+	"m916VXg0ZHAZkCJ6CakFGPhSuKPHWl9L0VBdKCwy3fzo3Mw7Jsc1pbFisx26zPyxngJaxWCBLfYVIdmu",
+	"t68q5h9lujby8MxZ1O54LQcNDPlNBagPTXGHdZp+R9SX7gIKSJhcXVXwNnZRItdisQ4IuhINBxrxgE4y",
+	"866LcgkkfWZG+okllVI0hJMNLNtA2q0C4B0Burhoj6A3X37yc+rQWPpJLDq1kl5wiCb6pa1U+QHcKs9E",
+	"ynIg3VqyWNtGgPxTT4x2a4kGL9hA55AyJ14C6j09B/eZcslY/Nn3FjQA7Zwesxe4Xdbp2UxA7o6rBXAr",
+	"PSJvHGGC8Xhh1VLC0tyEemWoMYnk4GG+tK9r7ShsE6gyxiGivTerQsUTEc5bHVrlvYuA0cWCSx6blThw",
+	"iTeFYJyuqUSh8qnfiUwPAa/4BmTg19vlx/xJLGCxZJxa55XRY7gnD5CQEzwLx5QrMS/FslzyLULJjdjO",
+	"mR4fZeJGZGvScNQKoqow6OWrEFwLvxHeM/CPSko9UhS46RH1zMWVynM9fo6z6JjLwg/SLZkFvIZ/30yP",
+	"aXGQ6KpAUQj61S7ViNh8BvB4m5RMuWcnH4uZrb15/xposizuEB7HwcL/RmSj40iHXxpWa5f4SPh9A15O",
+	"pScShCKg+Qx07h4VHrx0CfP7bnTGZhlXxCAnFZwxjEJHQaeXUZ8rLtjZaStgnXjRUKrFIY72j3hUim94",
+	"QSlxjEkyLF+0lYyGYpDHa5aOMNWD2+uECmF/jKHhrgAgBPaHupLgvi46SXhG6epHwqHCHUaa9nGPQfAB",
+	"PmiQe78FLljIXz44pZrMs69C/rK1VxLe6w56Z4ol7axOOyaoUzAqtGEZIB5hehN6AnfQZFOxNrKXW4DF",
+	"B5wMozOx1JXx9hnWq4ByjQf5fhDuheh1ypjdadmYN0uDh1l/+wW8e6rXe2wryZWpOAl/XLPweElo5d0Y",
+	"xARDvQDwWAC+hpCK/kZLCgMacNS9Q6cNiQlOWAMU6FjeABs2ltZrJeAFAHRBQGGi+BBqRalwkaPKhc+I",
+	"DzIWzn+K37nAV9pgvVJS7+TlxYunSTXzCL/xMl1mqU6ePanHAcOXCXokdvEQelpLiDeIBlYICf5EI/xn",
+	"ZWL/WU7ozyd/50f/OD367ujX/+9ferdr9uLyPg3706HELwrBSHVZqQr6hqRlV3k/ooujfS6BJJUrBooL",
+	"UJz9QUSBnHFDjdFxi/bnOUnl6zBu5xtEI3UPP1vJ9CImOCyQxcvAH/kI+2HjZjUlG5BSGJceICu8LeIQ",
+	"iByqlqdcZgQhK00RH/VuqNJz9YjNxWCi9XWBSKtcAC47hln3/WOBOlbrY3Zhr4PuKlFnwBNfRk5iJepx",
+	"PW/Avl8i40nYKPcOPQzKnK6Soi5RrC+v65Ju5ERcuYVqxCh5TTL2ghHUUNf6DEuZYKYTMbwORf2hG6Wm",
+	"JltbUbVZbpNY6OgINaXJSc6vD4Ttba8pB1aennCRbavjcjcRyvlX12YNds3r7x+zr+8/+PacXf54cXSW",
+	"MCs/sFSOpQPLXxq3CJ5AQMUv83CEwAOhy4JKbsLDRzgADzaAWV5UJ9gRZkxtDBj11oVoaQYdMoBDkWFJ",
+	"SAfOGvYIFRNgfDZrIUpr40MrslVE+ZtBvDBANeJDPwc0FKEswIihBqU+xKIQhMqDfvd1uV6EHlwWoJ2z",
+	"AIeXu+/hTR/r9NazoTjyRZrGjbIiUXoAZhx/DzgRlTGKBtC+D+tgRS0VWB0C9aN/yKf1iAklKq+0yNht",
+	"NWooqCWIZJLUog4zurFkAEB+iwrIGggwIDJytWBDbgm6xYu4NpXwlWWTxWwiVAMkNC1UazzoFpUDt4aR",
+	"oxZoOFUXpp2x15DKEqktAXShjRoSpMfsndFqTJC2XlUAc7JIz/3NlQRMWoFFf7/l3DjMp3DFJjo30YjA",
+	"70oKTrtAYe7WveD2GqzlgSiDH6Ggs612WdOZQs4ElueXCHvigwPs7mP2sxoiWF8gzc0WNXzninjGUFSN",
+	"vhF/KJqDKJpLOVa1JZFAHKOVIMtlX9sGjZTmmMArbu21WGD4fOXiswnAU0z99tSNG1RVYlQAyVSbcEMJ",
+	"DycbqaFKlabWZeEoDNFt99lEMG/boVPBRsVLbWkf0Bc31pi8C+c54xajjGNNyMnV/TlmAfEuOPzF5xEG",
+	"G2GvC+ZkSG9Gy6ywQAVX8gsoTnkNFbsQ113elQMcJ6kG+kObANvZ6SlFc+w5m/pDpZWt0aEhqYefZKV1",
+	"IAlEPVVvOWAVSuMtv4TxTBgHxaSQYASKpGo7q1sTavEnGfCowvkFell2QZMFiBYbOOLiya4fhHsGy9Bp",
+	"QbEfoNNLeOi9MaOqaJRruaX8Ao3obew2TevPUsiWAzq6vRekgqW6DLi9KQHcZaWfqaCBUTrSg/GCm+ty",
+	"I3aMeskUXu707NvvTvlX6REffvf10TffPBwcDYZDcTR4cHr/9Lvv+LenX33Tg2PM0y07vGGKfq63Havo",
+	"Vob8G8HpDfvJLTTMQCifY+ASVmsbCaorm/rnG6vkqMqwrFlasCFohiK9cMz6/IbLjA8y0Q8Y+nhhU5SZ",
+	"ClmgSCwOkfGyNpkOt60+0G2F+YOLrUfe2Z8i1ereR/81QjFaIGAYTrQXFGwUmM7cAg85tqVmGQx6zF5i",
+	"S0NlPvWEKCnyKKDF6h7tjIQFU4UbPsAMrRZGh27QavPbMaLD9JLq76Cd2hvXv4LtHRgN2hfl117sDioR",
+	"bkcmH0+0P7a43+Ad7iOSdV0yIzu/w8Am+xluOEg6oVoBsn//gyXQTxXRLRdpSk5IR1FzevpFmv7TRi8v",
+	"UqxgpF0uLcC6Rzflu0Qug+icwNYQzUlcht6R6Pqv+P/2Fb+RYz/28dCI1M+EZ/YYERf6Ic+5RABLhhBl",
+	"HoGtaT2PWFV8OlIANMTfwgp0BpVekHEpMQ/beQC/pexS+Ri/qZ76WwhrrJGdlAJAuEVZxi5ePcOIUlEh",
+	"m1th0HRFTws/75dbqlwU3BH+RWQE3PcxZJ1fhYl1d/b943Gwdue/yTfdpf/lnqX3TyiRjxBlvBpf66Ir",
+	"pnKnAJ2Io12alcu9pRYIV8DRMLQqN9T+Z1m1DZL4ad5482VTIoyspdc00mNqXu7sUNcH6jSP6YWgfoke",
+	"4FAXf2vai8eYyYYIUMnGCPSiVo6BzEUqqLMAOndDrbVIOVyM3WectJJ0UPlOsmshcHzM3uE5r4VaitvI",
+	"C1uoKBJK5+NJDExAzN7OOtIA9PC9Tv7+QvDKQFCKQBQ13HNyhyghbUm4k/e+icfCHewarmzjP80tXBhU",
+	"GjiQDrGFeIk271xjqvC8yOmEBm+6kIkNHFqjWvWV/zxXbwgB6I+u8oD1JdVVyr2D9N1pMUMikvUT0zMk",
+	"90bu+HbyGtb5bjrJu2XbXAIDU6WBGDRIywxW9XgonYojJ6azDGGoW3I6xfNLL3Uq3hTP+uJBUKqv0zld",
+	"EzTFuMribYdsUt/HbeiZgHsJYYiohaeZeam6Ih1TLyFfaSfsS7ss9Rr2pdBgVZILQPZ245JCiLeT9ezm",
+	"CNwG4dJuWxP1ry8KalLgPAWbjNNBo4xdsTkFGS5yGpZspQ1B30Pt2uGN7+rc7iRsWw5/h+xLB1CmbbDB",
+	"6DIMiaC+1cZRtgdCOnNpV9gPgXWhAhKA5c4BSGFm9FTaGDlbuF9tGxMSQPcfMQ7+gwUId0hsGp0j61Os",
+	"18jPvmYRFjuEn0iKhnn65xH899fdcAs/w7v+Vu749kotHuxZpnEFAzCpFNNjLhvhsEyuCCstsH82OSgv",
+	"saBrW122I85x+z25G0MeMB4Db2+HlvxFmrbjYm2B4Atf24WXEy3AajkLN16bbrADvwjqzVCbtN0a10OA",
+	"60w/BxzoEqI7buHNiBuhnDaLelsxVIKVLApA+dZoEH62hmCnBmDrDdrIsBkl18SCq1RARg7xeud8EcCL",
+	"0IteCHfOAGkH4rQO+ourmDRaiWN2Seb+e4VgNJWqLjbWiAKLVezSMFoY+2iVnaxAQlDAekPzjXFjk8n5",
+	"OZqad2RiNpqW9IdD4a3D/kDvJxQZkUMhK07fbrZlQFjnWNrdHJoEgGleY3YHqYOvpaUBAO3wA/B14C+N",
+	"VeSfqyDR9O5CmLorVDY59bUi1z7kpCpbuZ/spNLyQbZGdp5+kBY0WfVqvxZi5s1CFQVje4LP/H3eQpdO",
+	"z5h3Jf2aaVUA1aiUpdLS7c2k23PbDJdqnX0GdQFeaOCTxxXUfopa+BuHZ0bwdMHG3um1juNPqxv6VsFT",
+	"fp8b+hzKomABRApYHP5Hv7sYH/A6vmb2jrlUe4UDvQ2Sxvar2rdRRzN3EzFlZCamgqeZbGD19Uv1xHCp",
+	"PtuNxNl1Wj/q1ZcNJxPAzwbCbyhUd+ICI8rhfCLUfp52qPKVNsAj4vNDPg5hyin0U4FdINSHOtBDdXcf",
+	"IWgidDuGWJW0TN8Ik+YB4QbgLqLopYc5z93c4jC5S8fNnViF3crfT/7m9Dd4TWUAKyJtWMGuXjKvQ5MP",
+	"cFnud2sItf6ux46/Cjpb8DZJqxWRoULz2dp7BBxBFZW5p+r3axXgJbL3hdG4sev5fSr9TfdPT+EquRYz",
+	"1xwebuLLOSCf0mcYuYW37h6kqNpGhjKRNPcubS0KI21IBpr6jO1KlA6ZZ/JZgLRDQFX/l5ERVDtTsTsC",
+	"gUbRQmpE4u8eI4bapALLBkOoOBSROZ0PJzGX8nuY8GerFmocJp0JRi3CSLhQEmL9iGgHASEiMYFqX7Qe",
+	"ILy6Y0CySYBo3+zJR/rp04mXj7UFi5fC3EAzFUzwRmc5IPIq6CdAMXA1aKhQpObvu1ChaKUairJhxjq/",
+	"AHMjXeDkmB6zS77AsBv0vgOHvavLmh6NzvEh1gESmqLC6PBecEHV22yXZomTi3VQyhvxdvYCP9updgxj",
+	"dCra/nVU+T5dUrgGxG1aZghbDrMcAM+lRQfU78RY6z1tnKlwRg6b78IXgtvcIDVQJahCG63GzC6sEwAe",
+	"iUTiICVrKi9e0IDdiQON8L3R0y0+/kZv8eF3MnWTbqUtrFO3CB2oQGHPvCsEIPT7CdTM6Btp17Zyhlz+",
+	"MbtQjDvn/UhyMjFZD+5muD4hk0/I+g05HG+EvCrH/R3ZYcVbd5tGxz2C0MkUg/RBNZEEgfBcXv64i2nW",
+	"FAuAamsLSFU4fmjIG2u8LUvccyjO17ljfWsn/WT5kjNehkQawLkhMeglHS0veIGATCnmGNuP1CCFpd7L",
+	"9kruOr9fvMYWEYP7hx89JqsEtHeoPFKDiG6b9Efzpo3CO/mIPCCfGjXfU6/LvH5bKk1K4EcvkvUUdvEK",
+	"BBsavVXLNe1SKF/Cq92SNus06R1unMoWiJk91K1XCMH2LMLnrO+nskR9WjmwYlbDykCHsl+M3S8LlKrv",
+	"GLCl4DUBDXSAmhUHyLKijxa69ppYUD83Mfus6FIrcrUjSWpNnKiHbn1YgsgdBmIB5RT1SKTOkGaGqzoq",
+	"knRsKoBmCh1CQ3UZFHbgbKhnC3I4ag+UypuJsW5GmGr3xUlvArhbpaSHUGTQ5jg+DD7mFNvEMA2JYVzI",
+	"HEA2gTs+4FZATMcI67TZN8hsBCIurwsyO+NdP+AHROQi6mWDW8E7YXTuwdEvZm2vbWAOhd9ANU6wb/DP",
+	"cdbj1zClP4oWbrFoITeKpXquOitcsHayCYaVeNMqfZMQ08SvpI+AkNkELeenJ1KYo1axXskyTok2V4ea",
+	"oYg5HmAncNr1vt7Q52vkDXfYJVgUkt2zwUjbb3/gUG7aIdBJCF1GrROIn6VSyi4BmYFURboUc2PStXBv",
+	"XosbfY29RvGeyX/2nBMuQKW6q16Dsp8v+6Z4ar1zNRRIBsZHPRpBGTlAhpb4JkbcaFwxoIUUKo1WEiEB",
+	"4P57uKWT+oXXg4eyw3A2sGwUIIlC+ABj38Seddiq8ZNcQa3jumwk4RhaPUU8200WCWaWOWRB8lkFlgJq",
+	"Znnm3wtVQ0GKwlM9czZhs9yMhcUOH8SvWce7/hbnXqmW+iz1xso0O42WrdaO4Rk3uSowLst9K3I81+DR",
+	"aQM/VHqZ9rtXSLoAb/UENnm9UxFYTSr01EYQrQm8QAi+UTljUiG0hELwt6+fW6/WUmlneTBaB4JQtqj7",
+	"CgzVwtY5RyL5oOxgsYplgWIOOITThhpb/1Llmneq9OIor4eE5i5eozNT02s7iIVVGW7K1Y8L5gGFEDTM",
+	"en8HPVvccVtL4I5K5rGhzjMoDPNiStLhBcWbRAg1XrGlMcASayw1Y3GnwhOnqJSWauwKsT8YDSDqopBA",
+	"vxMRCFfLenglzAOZXFUrKkKy3N9mUH/opUFmotQcQGQTIEFRYhLSOXSRR4MYMKEnpLT+UCKtTKZCx1ek",
+	"CIMP65R5wGbeU6BmY+Ptv0YRAhKvcXkLe0GSiuJaXCphjtlLDZCwckhXDNRAeF/X20Xj4lAU84faknwG",
+	"cScgW/cWVqQAHOd24JjY/YNa1jTHRoYs5PMt1RC0ex9EDxH+WVU942iDRbWdvBZ+vOd3JxN8B3MouPFH",
+	"Rljh1iASVbABA8pfDQLwItjKCBFELb/XMW1ihdsZ8a9KdSvVde+899vX/2b+57/+G0Qp4Bv2htoYb6hN",
+	"tLGCDYB/ctEesydMD+Z6R7BhYpgb6Ra987//WqdMdwRJBdEXSoNoJY4gQQaLshZvZ5YPMjmsC0GWj6Vq",
+	"D7WzDCAgp/6PwXgvmXT9veJ3a9pMif6Khv7ikXnwRTrv16etWkb2t0Js5MlfAVqiZ+3SoF129VviB7Wg",
+	"Byy1bpcmRm6FXdO2jcv2RTRur6L2zArhXb/ymwF74ARhnjuVYxHCltXTdA8CmLQA8GfkxIuTMxx8XQ99",
+	"Um4Duqft/qyFby+auCFXFO3kxt3gC29aeyuqj39P+1GsnkNsTQeVLzCrO2iexoHvEJlny1NcVaAYDtoC",
+	"o47oWiK8LEbwtM7H0lTIh0N++Rcmvkn3Nyat2C5XJn33GBEfIzt/t3cnTuJLvTxLSd739gzIB7C0QJ1o",
+	"S+AhLDgKCz3MjfGm6UzOBOSSboSJc9xh7diBF/jgx+dWrtG2O1U/Lrd2nx5ilzopJfXTuosbFUe+yyt1",
+	"y7PdrFlPBoar4eQIH7O5JdHxcWDCt2yQy8wVjaQMH/WoKOwiHH6llUioHRqWJLwFBb9CYbW0bMrNdRMS",
+	"3l/h6W/4eK8S+xgKHs67LbdlW6TkjoSvsgxdsi2iBoGxMCoFmwro2HwM3T8QorAiE0PHB1mxmxWRrHQu",
+	"7njv46ztmjhrvWXfLHfsF5HgEUDeQqukhAYiJVIIqmFshTKlIRwbgoB4pnIM6wcADkkhXfowJeyRlge5",
+	"ha3z80B2IZ6mImUDMdJ4Jsqb0U/Zq5CQUeKK0klDbowMPTFYGhnsG3/FxuEiXguePqbVugNNzdNU+j/x",
+	"7JXxE3PSi/6IZ1YkfruLX2HpbBMzUgZvVjltZ6cPv/3qm683nbjq2f07jlCCVOpBeZPf3i1Bm+H3paEG",
+	"+GANe3OUXhoRZT0kvaXa4+Lwv5ryD0dTOeid3/f/8kfArjalLp/b1PCR28iw+mx09IK74QTLSjBPIrDM",
+	"23tylbJwuETwv0wYE2O7RQv4CQzcaQJtBHO+ZfNe2iE3acXHumeR1tS/b7G7pFpaB2Sitz0sIaoyDiV9",
+	"cMFDWNtORBoselvhtfb3AbDc8kX4YNkVxXGSCeuHze37nTzF/gE6a/ArPoizl/0g3H772mnCE2YWP941",
+	"NqOnb/i4gUOkOAhzTpH8TvmK3hxWiqJuCFjHxHo+CpXgcN8x6cr28eLAe0VVWQbk+XxUFiIhbmnoMAGq",
+	"c5j1FfkupbzVtQonIEd8xfLOLYwcEgLylMIHGqg9XuXutjXMjtm7Abfiio5q7/xBUv0qthz5WQO9TW8u",
+	"Bl7kyIA7/xgMY/y9EVbnBpgqP3769OnXT63TfLBUd+CgHeJIFmz+t3w2/bk5rJpfc00XT1rn+VFHNLHe",
+	"zv2FjEck49YRzAUJWrC943Bmr8p5f4bxHprcL3RkunSumoJkhwkA/cIzmXKHHcfc38uZOKfSghnOqVKp",
+	"RmXF4AvlipRpObOCBakxjvcqP9DGdhAionndRYyIhu42SFQoi2K/eGi0aCtSmyNE4dknMyNGmRxPNvSL",
+	"DSdieA0EllDWBvHGSo1Wgu0rxYzB7Cf7oDAyoRQZPkcxCKq9pCJhvxQW66Hgdn+EbjwGqI3WU3TEtb4u",
+	"JTzwLqgoauar8G4HMDR35cgqoaJ7573feIWmYWj8DXSE93FVae95kyfFA+ATvya9YNz77/pfnfduzo7P",
+	"jk977W/9S5zt7Udlg3RGTtu7ELIc6VylB6GRFsPr4HhXChBBZlPD59AYCUXCUyEIfQvLPENwagsfvKXX",
+	"XZxUEpj15YnOLGCS1PyjtKs4eQsBpw0vimtRY62tnuVB7ir18dQawhWb6NwU/d+5JYzLMsZlhDPSn/NQ",
+	"jQuNbvCQ86ANEJSFcHHnBNDuNxEA3b1XimZ86BpQROq34qo2MWAESf0M4TR+73rh7JYKkgN1X80teE7t",
+	"bpvQfjt3Bl7nqlQncCfWL8QE7/u6/gEY2bnaQr00Y400apgbMjLXqBhZVLRWYvGW35SaESviE8QkGSzw",
+	"v15PjKTIAPQLflg9vsHE/cPwbB6arKTObM+wB1VbLih82uUa3OGh77iqRtoE9FX4pzXijUeUw+ILC9HL",
+	"EJ1KAKvQ//8ioGZqbD+TTVVDdefx9wUCVn/3zuuNyvBzA9jXfqVGqwJ28pF++tQiTFJEKCsOCVbMlLnI",
+	"IIyY57NrYyW/FG7cfinvGXeT0nAoncM1KW+p5DSfVtNtUjkxhhvinyES83MZeEkI2cgbl6AFbkWcTlI5",
+	"GjUjNGHYLU3RSib72hvRGKNJlm7JpCzEKLQdnyJ2JrRFWYfQrIjTEmMCGY0+c7FLosyHADZEsVE314/8",
+	"G4dSE8jNQw/wSBvRxINI69P7rOTf70e3AJxe/oSxbCDcXAjlF69Qr7dzAggzYB2jDR+6bFGez2SdipWu",
+	"UKreeYU2coQm5mMjRPlVmuM9G765tt7/Nc7y8z8cO+NmfJGBT64AJ6PIPYTQp26RGtnF+SH5aNTYLwU2",
+	"tt/wLG+gS7+kR3yOGRCcW6f220sowKrXotyz4eAdIFZNTzr5iD9sQYfuYnkZI0A/Or2mShyXrVOLH4e4",
+	"s6JyThvUvpK8gZ0bDkbCODN5BjjxY6H8guIVPVsKLUJNCZT/QIjxWswAXeoX/0bg0/mn1UKKPG1oiX6V",
+	"u7vYpsMHFnCIOwgr4MAdK3Xhtpa1NbqgJANvUthgBC3z+9S1E7EbhDKoggA8rt7fVPjHPz8FH2bXPWvK",
+	"TOhZJmDtAO01kiMJ6+tNssPWDBf7fvIx/Lj2HnjmCL9ulHtDEcYjEoswyzolH6QfqBwXAPGaroaw4Ae2",
+	"FF352FYV618/bFOiHrtGEHzxkDdJZe7bbvkaAr7hRAOjiSOEp5HMMstkvOvoi9qVw5/+TuMpe21v1Gpo",
+	"czpj9/3nvsuHtw3CG9+BddC5bAHkT0nHvJceqV8dWH0q1fgI4Bfb9RrPjBjJD0UoAluOoYyFZVqNhWFC",
+	"GZ0VNEaYp8YBANDQiuyGcKQINFFpMHY30ItINX6D0/xn6E+uv9NtdCoXI9Jm7IerChoPcFVhu71loBYl",
+	"dxUUG6V+9y+QpKqMP8G3EqhLSioNy/A8wIrSCpNT9LCmCoaVRdxBLm6H8CNMEOd920UADdNIOwR2pQZO",
+	"HhG7/TFcI4rr5CNqpU22Lomq0gW/B+QNlJ4zbLtBXKzSmIIvZCJF0ulQB8yNaIJxbiGUqyYcwiYhhnSI",
+	"5Qes6KIYpnf9YPrdh/uz30Icv3454wKsvZpnAFXlv/rvfz89+o4f/ePXj99++pfejhYyvnB6OADoncWl",
+	"Kh2/5SJvrun+eUTNuKVHs9B5wGzAPgrWn0h/MS36ScnRgblzwKeqpl7PC2o/qg6H4dOEEZ6d12/vFTDi",
+	"oq6beFEbOVHwrc+9UOkMSDZTYg98r6I34d/g1VbkKZbUqdZNNVhnD08jrYTxpymE09v3MbSsscKhgdaZ",
+	"4KplJP8zu81hXzoOLGjkyE4Cuqo2IfGXm9pV3mwJrnREADnX2rw+tg9NhbXe+JOWOfHBnbP+x/c9J4fX",
+	"wr3vnbP/+a///tRPiJ/SCTOVimeMZ1az/hBZPfoJ6zu36GPb21yqVM/77E/9oc6s/5vRc9v/MypgYtyU",
+	"9r3y40Df8Xu6JfveDva/pTroYvhjduEnMKc+QQUgdsKygVTcLMIbINNnRYmzi2LC99AihXzpwgk8uCQe",
+	"56yf9plUs9wlrC/6UGYmVJqw/rzPOMMXumeZlf8QCcRhsUC7r/tM5w6/Z/rYvokJt/6HPmyk+CAdtHQd",
+	"v1cXVYYVoVKL2sWPNhPGalUg+gR86ALSs6C4VRQylmmGTJUTno1CVWpMs/w8E+o1SMLSETlDG2QpMz+X",
+	"bjg5iNb3Awe8yfDS1IuOwuVfY6QNFfq9E4NL7X+9q7CPpVdQYhtEpYDViLKBBVThluaKRDXutrwux/vi",
+	"3RV6l0XnXkq5SQcBISwfd6dYSmH5vlAwJVOV5H3glN5NBNTQUzNKBWlUog2U1Nlf4LxFw5gdrOjhT8tt",
+	"wCdtsTe3C0R4mB06vE8e5nUHgcIw9B1iJ21/lNdp0xMn7Jp+uMfYCxdcaSIrr3AmAQ4SRgAr1FfkhPEA",
+	"TyMdaOCAJS5m2krvRtyzzL9BMHzkcPJeBbJir1rA16Vi+0wUebnhRGsbeDUqa7JA2ZYFwZM/CY8K4S8w",
+	"dmIm1Bth70DgK20ysFIYLJn57YJJBGd/JLg7+Ut7gOrwJv6tDndGqrN1YopL4/iYJng05MYdfXWWnopv",
+	"BrAYU+6G0Cp2/uDsftLT1yGg4bS+vvIP+Pah/4fjWe/87P7pw51eMH4S39Vk9iDW7oW9ZrwUtnl5F9LB",
+	"2L9dwOTZVtYtFWThicT4/PZmLoz55Vu4edatBw/rhCoMeLxnOZi7cN69ynG6GpSqRb2IhhAKUzfqaD9M",
+	"C2P3mbOAPiLmlo11SOg/QpDoSnBsXYbfv9KXZNJi6dV2S9tgyV7Q4gFwT20vqVFtlkMPpuPjpOSVHoih",
+	"N7GwnTtq1h52RQ97PH6RYt6pSQuFcSXSG7eOnZ2eBjHddt8aEurees3NUDBvswR2IuY0659MtL62J/3C",
+	"7/PzuWeJlMDKsQrOIeI3et0ZiF1h6sT0iH+pADuWpIMJy1UmrA30dmN5I4AcNkBPXLx6xniaGv+ZEfBh",
+	"2gotYuzLUdt7bzHaFXcHwSTxRs+NOPlLL4m18FJOmgwWiDsFq85v4XAqTugPuFm9895Yukk+QCGAbMdR",
+	"Qfne/t7Ps7soEPDD3rbNv4uuq1wjOEO7ycDnWeYlfpQrjN5BcRt+otKpoGa5I3FNCh6gkfTHaWY01LTE",
+	"iGfOi45KJdxcm+sEwP0I50KOJ84esxUITH+aaAZw2Y64zMCqL+yYBOm2VROWnrcKL+EJvY7qWOHh6DPA",
+	"02+9nrUyAevFrskCLq+r3qH6uavSYcRQmxQY47yI7G8AU4//Ichm/L9Aq4+0AT+zqaeBRvziLWB6k85D",
+	"vGGPDhLgDQ+70/DuZQH++yVGd20pwQckmgl+biU6A6eIyqLZcKKtiJeoHn45D35IbiOy23pfbjeue5Dd",
+	"6aI3BKZ1J80hMPIdBnW3PcHN+vOE4ogNt+drwdOy0Toc8XM208bZhN1wI/kgEzZhE8EzN0E0tAS0ao1C",
+	"lCZO+iIo4uL7heFHLlSFBhLKatapjWfwBnvUPa8aDKEiy6svCuBUdNij6h4QYqU2BKEJhUJlR3ZTC7b3",
+	"aRrKa87uf3u7pfK1dey0UYZXVg0NL9BCfOC3fqLnfuNN3ppia41YryV4+F5mThjECqhvJYXQvUsxk8r7",
+	"KwEjf8IbcAQqNuG+bA31Wb6q1gbycZMkWcENVHK0F6ZktZW3rG/zojxYVLHEYqNCMVJt0EI+engIIA6Q",
+	"T8ETDb8ITd+/Ruf0pdnPb/i4U9vZixPjqEu9AsI8VrKqj3c5LnY9mtDTmpOUCmQuCYEqwCDgFqDuHhWg",
+	"E1jJY6/tJm6TyzB6p0rNdo7PA3Acc0WRwiOp2MDouXcosKwhLFG6AtoTIVItjLpo4OUyxAUDW+5Q62sp",
+	"jtk7o9UYPFu0u+GfRT3FWBJiqsUPYJ2dKn/l5LSx2p6WsKuYCD79bgrkX0QvukuM+ELEoYKPdync0WNY",
+	"7gZrG98kYT86N/tZZYuugPKaOHzlGPDk4biCtijEYVYSI2/H4RsUxAmBBKzzs4HLuSqbRWzPrxmC+GSC",
+	"G1v5bZNn/RiHq4reJj+Zdk3nrv22Pf0wk0bUZt091LnfJpzlRjUQ24mPMm2R4KP0IjciMPAX9wW02YRI",
+	"l3VG8CnUtILgSMWsGGqVWoinljtp9VSAKykyK4qSjoenD5uDI3ZHvJg4WX93oZGnKgVUFa/Ci0lvtzfI",
+	"FNiMaiXH6sirhimXWdENkGnAh0SOQSMA6yGhKuV6RBwhugJRvtKUaqKaFemOWd9fPldaUaG1H6cPD51K",
+	"axHwdoWerMGbonfp8FJ+pqzjWQZfLcbr6nb+Uc8pG1EO6lcAUhHj3LSAPYu5zzjrE7/QG5Ilz1wAW8TC",
+	"Dz8ZkAPvU/h/a30dDTK+Eda94DLr1j7CFylLfrrOBlx6VcNxBaij2Z88sin32QuLp2zDdjwFTGf6LAI1",
+	"2GDiHrN3lU2CnqRUGOi/ngWu10wibTYdQTvRc8vQqaVnarr7I9klOVY/q3+u/byw17AwP8+EevakXLSR",
+	"NuQ0lOPvsLl+TaXagEHpXWTI7oDbAWB/xD3H1QJuLWnZtdLzhsCzHKtnO25LJQleWFlUrhaWAq898pgf",
+	"6+mMq4WXKZ1Dj1Zust5570TLdHgCr9JDLOp2+w1TfyHcRKcH16ENhqbXqKGmkqPb468hf7Vsb2Di/p74",
+	"tQPQ7qZji1WbGkxZqNpQ/EaOudPmuFpCOhauj4HFopfEC6L3S8ntIStn5F2iqVS5I9g8pElEEPbzohz9",
+	"WiwKqFxLoEyrMvRXr0Ve4cf3EaaWbb040N+8idcBVGjDrvtzjp1eYV2cLvZ+Cc9mp70/ITC6RhFodH5f",
+	"6lpDgRIiFSnuoZ+Jl42hlxRUD/gSr569xIKtkVRjYWZGxjjYqN+cdrZTR5gGuQiIfJ+BIxyFif+i3OBC",
+	"WLcXTjs5mmjrjtZqJT9YUBpMUiN5RaLYWAsq8uwXLc4vdSr6yM7CQ3sfWKNmCkjccZrTy8sff9TW/QTv",
+	"0kkkBge49TRa+V6dVR9ABXbR+E+GyeXlj8zvMLsWC+Ct9U/kgLy3de+5zWczbdZYnRfMcYMcpVKx8T/k",
+	"7B5ooul5Bdq7YJx3JU5t4bZLE5JJNinoSyDOR5SUo7rPCB3DY29TU+UUH2PFY4hIZgDXQUGaTI8TNhXO",
+	"yCF+eqyNzh3CuCAjCmYYRIo8yGhFow1Mtpakjyn3qJggMM/4HyYyTYXCqb5+evHkxdNj96H0jIwoqQyJ",
+	"Z9iPVnVYmf+FvBEwH+wjyWd+3zj7LfeuMXEn4aXeGM3EnbrAZ23CaHgJmBB499P6AUOovRZpAi6l4GlY",
+	"Q8ybuLlQjnhdsa84UBe3arCnFol69mYj+TawBz/Dr8Kn6e/cGL7YOm/oxbN+gL2kctc772FbdQQ4YuXk",
+	"Qkd3scqVC+QxDnr0RFqo/YxSjlxg8HJECdXAkdxpZO4iQD6Q8zfEs3MNICGjCoJREviF6f1gmkEFlKoj",
+	"/GaT8nCCT3erXJuK6SB0Vo0NMDWydxMdzosfiVmBAU5pwM+GwZpwHP08vvh6Nv8anRezwTKur2QjD29j",
+	"fzo86k7r2PyKfaFFbI5kdsOiby5hqx4lv5B4nJhWBXs4/KlS024bcBYPupaHPRa3Ub7Wckdut3ht/13p",
+	"ArmQT+8EtZBP77BmbbsDW1WT64EKAWQ9YXaoZ/6/CIrlfxIfZtIslmoVFIHWY3uNdF4aGy7FgJjX3YZ0",
+	"DgMYChQuXj1bRQDcugbhDZre0QTzo0rTUq0BqskcD0hpnRywu0Pe6xZtryHyAXChvLLNhflMYExsiT+7",
+	"XSQkAO1tyDu/DjnngBHdlHsG7CWY3i5p5V3xHm87qRyQ7VT95G2ZWc7turLcv/KMq2HpxMOnWSbSsTBJ",
+	"+GUD4t056UBsnkoYz+ZwmebTqUi9Yw1bBhX9eh74Z7xX/14BKZxWLFdOZkzp+TF7AvWbBoIbb988fsT6",
+	"TvcB3KXwi1NOTjGxrk4FV650+lPAYHDhO1Ot3MRf7SMexa76Qbi3NlrwG0kbGEjRGVF5u8HiHK6iJJh3",
+	"CUXikqqJlwBSX1KDcTd+qtDsa/0C8gyXBo5YhVRoIqbHzN+1oXmz6NoscR3D0ClfNIQHBoumis5vT3cp",
+	"noQ1+97oaa/th9/oXhOqn0Ojal9wwNATeoAnwQ421sCetn/SjiiKXdrvsBuvBUQUOq3OnnPL/h93V9vb",
+	"No6E/wrhL70D5JfmLt1FgvvQy+5ee7hui026e8ClWNMSbRORSEOk7BqL/vcDZ4aUHEuO/CK32U9FXFt8",
+	"1XBm+Mzz8DTVsTu8ovKdqZguNEttbNdwUiSzXfJBLpim5MoTMhP/pCd1OMfYRKe+GI2iYlDxvhoNHtzM",
+	"W02G74kZ3/aRN6a8RUohrDcc0saCDUZYKJ4iTacwjuJ5cUBMfJ9bzGlDXPpGr1hWxHOgu6w5PNypUDEd",
+	"zv8t0sTNLpU/81SohOe02n/5eHfz1wEDkLWZc0x0AyUsXQ7B1wASNsbeD4C500W51QJor5NIJ80Y/x77",
+	"8DgU2oAiCV+TXnn5yEwvpZqNAyNtbQh9iiU/kF2AZwCVuLoYQSJccFPkzu7Gi+L3uS6AQQcCv8qh5KbT",
+	"dfByFH0/il6ORuAqT4h9AOqTdGHbUwjg8FvH63UAVfC0ThpfB2GAffb2lr2QSXokb/Iil7Hw11KQno6B",
+	"ZIOjrwQ5NVWxc/UG/m2Sih82qHB2unY/6byEUdIVLNgx8L0aHKpyu2wVrHx3AbcoKDX4/Xev8M5lp/Jg",
+	"XQsgrVjfwuWo0sLl6KkGuvQm3Fx3es5VpYNIJaJcIYRgQJY6qipJzJ3ty3SNvPEeHgeeXM3yVxRwjCfr",
+	"MWJEMDww7Ob2V/DrtRLs37fvf2YazAXjEDdHILnquxYRchp5J3INhEDAz6KsyJcUFdA1EQUM94qzWOd5",
+	"lfEWUUfUC4p/oA5uwN7Sk2j+5nwpIHACTnHk69IW8b/XgdiYxYVl3LJMJkrO5hbPmHtFt1qgEGUH9+pe",
+	"IeE5TMKE4kg8af714x3DqRw75w+lO1ixqLosNSHghxyuG0RhXgBZNMM7QxgQxpZuGNG9mqzh8PSnlbMm",
+	"hq+ZtnORr6QR10gWwRcCkDzGp+nqwsAfPzt/uCESrHs76SKzvmItNstKuRr+5V6rFJlraHgNZWv1PHLS",
+	"nDvo3IgwobVvPbzcz8597qtk29Zt9bXn9uDQrWGb7y1SLp94Yu0F91Smz+V2++5Rggi5tV3TV5U0D8hP",
+	"orFYI5O51ceY4eEfuV59GZZmbwfCM5dWeDVbZw0DkZASM27lUjB0BCHf5QEmqZiG8lj0nIVn4MJ4hpsm",
+	"1OYNdqpVHukOLfQLw5B8alCvxZHr1U4hjoCjkMq++nuvjQNwoM+cC25Cz4PeBF3IkCQF8nUYd8rAibTi",
+	"mJpDAGV73xhm8KZc4jPfaGFmRK+aXlLaTycpxX0QSPLPYYfW5F0P9MHRg37SafGOdqnbGwO2XWQLS462",
+	"vx9Fom3nhw8as6cfcqKP6HZtqJlOs1ZUR+XG28pe7bh5JvvonFFTmhyVriNmNOwmXAYGN5fBii+4sc7a",
+	"rESaDthrhYtSLhMmYUw4pbci7MdLcuCb76Pi3tVoMLqIer4Dzl36+Esv6s3CF14OLl08nel8/ftMTsqf",
+	"jS6jns35dCpj9x/w2cv97EF10c9sCzreb7fChsRdyz1X99qTw7AT9BVSoiG3Y3RuKbMTPOaj5Co+GqQg",
+	"fvL4A66HawJYGpSfAaYOXaikkZYCIXG1/BDuGxV2CPyzD//+OZgh3NR2jkRDxNchSLSGTflVoWhuyp4p",
+	"FK0wm1zeB0HR0M/EtAiBZby+T6hLBOiFC6tj5xQ3nO4nncbTvhLnQKHtuxjngaEdvyynR8m4Pn0FGJpr",
+	"9ivC0PbbHw0mcjjlsdV4jDebylhDrUQMpQSwXYjKgc00s1pj0RC81AbKiXzx0oYkDk+RW8fXUBDndMZl",
+	"WlcvZNAG/EQdfA4W9Re4tQLhRaSgYDS9WNYBE7Saa5ZqA/mJrO3yuY+MFYt+sdhmjt1YTxcM7yjiuUO5",
+	"2ge20nkoJIQLNaxxKeFu10AzzPNUCswnC2DUuKMkRUnMo0Ulj4r5QneyNsHlYGH/I9XDMfxi+2jjdoSP",
+	"c0PoXowWAXG4ZFRUZD2VFrC80SqA4Owem6lRoHZjM+0DWN2Ap0bkwEOMoRegzqHWcNw0u/AHC2SfAXne",
+	"vc61X9J6hOtTZ3/jy77kaSEeAVnZByx9BzEPrKvZkjhven3DQp2OHjD4KA9iDX0qXRN0WOgeCgzV5uWA",
+	"VEtpRZ8nvP/Sh2+YyS7jt7eJyBbaChWv+1h6WntdcPFkhdpRyUyP75ILQRBWf90/LdK0faLy/Ur9aUHB",
+	"j61eiQAOdJvwlhzt9LTEA7/1tstvx8BXqMRn6ymqmFbXu0iodoSJR79I3yxmeMuaHbJmS5EnMg716w2F",
+	"T2wpcjmVQZONW1G5s4daV2sBcsSsRrLWUBCc8USUniqifKnViOhDAfJBS10bqP6K3/dV7R2dQJVWuqyx",
+	"IDV3Z4n11E/FgRLNniN1F/FNLlLBPXZikzCsUvCdFcYivKxpBeo59k46/aYDopKNud8Y/gvDJoVMkz3R",
+	"9isxASmgPZTUXiNtlY/s5AwE7B/E+oBM7G+++Wdfgksj6dTn++BCesN0YY1MRGmvED85JYGng4Vw/F5o",
+	"KamWiFRCmJ/qGUZ1QVlthSBbUBkhLnOhGhOgNHXPC1q7Cp0+XmHtN2R8sCwVPDEBEVsyw5c87CTFVWfV",
+	"Tj+NJ387Ok2DHrgitWnQd0FDH3NnD1IlzA0Za2qAd/WKjf/b/7lIU70w/Vs5UyADBiVA4+XLf5TaanPx",
+	"mb159/qmf/vmdf/i8pV7aOWndzITxvJsMY5cyAJ6TUlQZfWqa56AmpJg7iMgcWmvvAaZGMiou9Ggsc78",
+	"OD0F55xbGjQh9YB2pPkC9ySb7sAQiczdhpMxyAVPnGNV+WjKZSoSt/5u4L0rALjVKbMhLd3c2oW5Gg5j",
+	"OaDGBjqfkWKewkVrH3/RBH2FdDO1fH41toNexOZzaEgHjWyhdUVSx4gXlQb4ZSEg/NsIyu3qvZAfyga6",
+	"jK2+MY+FRr3u1GUJ5TbOAUDmIlreyEuGPMY9n2qzQLg+zAV9souoKrgydI/rLCmRqTlDa7xxZ3pJF5Lh",
+	"juwaBQDydd2VhG/6/BH76bdJh9gSrxkb9gmxa0FJUKZzcbLdsZsn9z2uJFb0E3cmXHSSQMuq1om9E+ab",
+	"9r3Os4Ccubn1DgVTgArdZ9E2q/z/6Hle8qv/fXLvASaF3B+f3BfzpZ9h4pKFOaT26igLoRpNebJ8yq5C",
+	"hNyAZId+uShniulX+oln8d3+FaCK0Hcjwg/fis9fbf/mHRL0eb3/Qj0Sxq5QppnajmqWSHx7nCvob0oh",
+	"77gidtow1gTIj7duawsFAXysFxIdXs/+U/622qmaXtBLFoH7CB3IkMM7dL+6/A3zTYUP1m14INMM1fhI",
+	"dmw1/CFUUhlTKnLb+MScRlbymhm6uNzmN6vAt4jCrH62AQM0p5rIyKMi3TMnoVaXHoSguC+fvvw/AAD/",
+	"/w==",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

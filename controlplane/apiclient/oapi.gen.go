@@ -2709,6 +2709,65 @@ type DeploymentSecretList struct {
 // DeploymentStatus defines model for DeploymentStatus.
 type DeploymentStatus string
 
+// DeviceLogin defines model for DeviceLogin.
+type DeviceLogin struct {
+	// Address The network address that it asked from.
+	Address string `json:"address"`
+
+	// Code As the program shows it.
+	Code      string    `json:"code"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Name What the program says of itself.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope TokenScope `json:"scope"`
+
+	// TokenDays After how many days its token will expire; absent is never.
+	TokenDays *int `json:"token_days,omitempty"`
+}
+
+// DeviceLoginCreate defines model for DeviceLoginCreate.
+type DeviceLoginCreate struct {
+	// ExpiresInDays After how many days the token expires; without it never.
+	ExpiresInDays *int `json:"expires_in_days,omitempty"`
+
+	// Name What the person sees of the program; the token gets this name.
+	Name string `json:"name"`
+
+	// Scope `read` changes nothing, whatever its user may.
+	Scope *TokenScope `json:"scope,omitempty"`
+}
+
+// DeviceLoginPoll defines model for DeviceLoginPoll.
+type DeviceLoginPoll struct {
+	// DeviceCode As it was given.
+	DeviceCode string `json:"device_code"`
+}
+
+// DeviceLoginStart defines model for DeviceLoginStart.
+type DeviceLoginStart struct {
+	// DeviceCode What the program polls with; a secret.
+	DeviceCode string `json:"device_code"`
+
+	// ExpiresIn After how many seconds it ends.
+	ExpiresIn int `json:"expires_in"`
+
+	// Interval How many seconds to wait between two polls.
+	Interval int `json:"interval"`
+
+	// UserCode What the program shows.
+	UserCode string `json:"user_code"`
+
+	// VerificationUri Where people type the code.
+	VerificationUri string `json:"verification_uri"`
+
+	// VerificationUriComplete The same with the code in it.
+	VerificationUriComplete string `json:"verification_uri_complete"`
+}
+
 // Diff Of two pipelines. In which order a document lists its steps is no difference.
 type Diff = pipeline.Diff
 
@@ -6618,6 +6677,12 @@ type CreateReachTicketJSONRequestBody = ReachTicketCreate
 // GiveVerdictJSONRequestBody defines body for GiveVerdict for application/json ContentType.
 type GiveVerdictJSONRequestBody = VerdictCreate
 
+// BeginDeviceLoginJSONRequestBody defines body for BeginDeviceLogin for application/json ContentType.
+type BeginDeviceLoginJSONRequestBody = DeviceLoginCreate
+
+// PollDeviceLoginJSONRequestBody defines body for PollDeviceLogin for application/json ContentType.
+type PollDeviceLoginJSONRequestBody = DeviceLoginPoll
+
 // ApplyDocumentsJSONRequestBody defines body for ApplyDocuments for application/json ContentType.
 type ApplyDocumentsJSONRequestBody = Documents
 
@@ -7491,6 +7556,42 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
 	GetVerdictStatement(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// BeginDeviceLoginWithBody Ask for a token that a person confirms in a browser
+	//
+	// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+	BeginDeviceLoginWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// BeginDeviceLogin Ask for a token that a person confirms in a browser
+	//
+	// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+	BeginDeviceLogin(ctx context.Context, body BeginDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PollDeviceLoginWithBody The token of a program, once a person confirmed it
+	//
+	// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+	PollDeviceLoginWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PollDeviceLogin The token of a program, once a person confirmed it
+	//
+	// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+	PollDeviceLogin(ctx context.Context, body PollDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ApplyDocumentsWithBody Create, change and delete definitions in one transaction
 	//
 	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
@@ -7873,6 +7974,27 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
 	ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DenyDeviceLogin Deny it to the program
+	//
+	// The program is told so, and ends.
+	//
+	// Corresponds with DELETE /api/v1/me/device-logins/{code} (the `DenyDeviceLogin` operationId).
+	DenyDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDeviceLogin What asks to be signed in with a code
+	//
+	// Needs a browser's session. Wrong codes are limited: six, then one each quarter of an hour.
+	//
+	// Corresponds with GET /api/v1/me/device-logins/{code} (the `GetDeviceLogin` operationId).
+	GetDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApproveDeviceLogin Sign the program in as oneself
+	//
+	// It gets a token with the next poll. Once only, and only in a browser's session.
+	//
+	// Corresponds with POST /api/v1/me/device-logins/{code} (the `ApproveDeviceLogin` operationId).
+	ApproveDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFactors The own second factors
 	//
@@ -10778,6 +10900,82 @@ func (c *Client) GetVerdictStatement(ctx context.Context, id InId, verdict strin
 	return c.Client.Do(req)
 }
 
+// BeginDeviceLoginWithBody Ask for a token that a person confirms in a browser
+//
+// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+func (c *Client) BeginDeviceLoginWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginDeviceLoginRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// BeginDeviceLogin Ask for a token that a person confirms in a browser
+//
+// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+func (c *Client) BeginDeviceLogin(ctx context.Context, body BeginDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewBeginDeviceLoginRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PollDeviceLoginWithBody The token of a program, once a person confirmed it
+//
+// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+func (c *Client) PollDeviceLoginWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPollDeviceLoginRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PollDeviceLogin The token of a program, once a person confirmed it
+//
+// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+func (c *Client) PollDeviceLogin(ctx context.Context, body PollDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPollDeviceLoginRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ApplyDocumentsWithBody Create, change and delete definitions in one transaction
 //
 // Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
@@ -11621,6 +11819,57 @@ func (c *Client) ConfirmAuthenticatorWithBody(ctx context.Context, id InId, cont
 // Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
 func (c *Client) ConfirmAuthenticator(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewConfirmAuthenticatorRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DenyDeviceLogin Deny it to the program
+//
+// The program is told so, and ends.
+//
+// Corresponds with DELETE /api/v1/me/device-logins/{code} (the `DenyDeviceLogin` operationId).
+func (c *Client) DenyDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDenyDeviceLoginRequest(c.Server, code)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDeviceLogin What asks to be signed in with a code
+//
+// Needs a browser's session. Wrong codes are limited: six, then one each quarter of an hour.
+//
+// Corresponds with GET /api/v1/me/device-logins/{code} (the `GetDeviceLogin` operationId).
+func (c *Client) GetDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDeviceLoginRequest(c.Server, code)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApproveDeviceLogin Sign the program in as oneself
+//
+// It gets a token with the next poll. Once only, and only in a browser's session.
+//
+// Corresponds with POST /api/v1/me/device-logins/{code} (the `ApproveDeviceLogin` operationId).
+func (c *Client) ApproveDeviceLogin(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApproveDeviceLoginRequest(c.Server, code)
 	if err != nil {
 		return nil, err
 	}
@@ -18285,6 +18534,86 @@ func NewGetVerdictStatementRequest(server string, id InId, verdict string) (*htt
 	return req, nil
 }
 
+// NewBeginDeviceLoginRequest calls the generic BeginDeviceLogin builder with application/json body
+func NewBeginDeviceLoginRequest(server string, body BeginDeviceLoginJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewBeginDeviceLoginRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewBeginDeviceLoginRequestWithBody constructs an http.Request for the BeginDeviceLogin method, with any body, and a specified content type
+func NewBeginDeviceLoginRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/device-logins")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewPollDeviceLoginRequest calls the generic PollDeviceLogin builder with application/json body
+func NewPollDeviceLoginRequest(server string, body PollDeviceLoginJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPollDeviceLoginRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewPollDeviceLoginRequestWithBody constructs an http.Request for the PollDeviceLogin method, with any body, and a specified content type
+func NewPollDeviceLoginRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/device-logins/token")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewApplyDocumentsRequest calls the generic ApplyDocuments builder with application/json body
 func NewApplyDocumentsRequest(server string, body ApplyDocumentsJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -19741,6 +20070,108 @@ func NewConfirmAuthenticatorRequestWithBody(server string, id InId, contentType 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDenyDeviceLoginRequest constructs an http.Request for the DenyDeviceLogin method
+func NewDenyDeviceLoginRequest(server string, code string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "code", code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/device-logins/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetDeviceLoginRequest constructs an http.Request for the GetDeviceLogin method
+func NewGetDeviceLoginRequest(server string, code string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "code", code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/device-logins/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewApproveDeviceLoginRequest constructs an http.Request for the ApproveDeviceLogin method
+func NewApproveDeviceLoginRequest(server string, code string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "code", code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/me/device-logins/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -26945,6 +27376,42 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/verdicts/{verdict}/statement (the `GetVerdictStatement` operationId).
 	GetVerdictStatementWithResponse(ctx context.Context, id InId, verdict string, reqEditors ...RequestEditorFn) (*GetVerdictStatementResponse, error)
 
+	// BeginDeviceLoginWithBodyWithResponse Ask for a token that a person confirms in a browser
+	//
+	// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+	BeginDeviceLoginWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginDeviceLoginResponse, error)
+
+	// BeginDeviceLoginWithResponse Ask for a token that a person confirms in a browser
+	//
+	// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+	BeginDeviceLoginWithResponse(ctx context.Context, body BeginDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginDeviceLoginResponse, error)
+
+	// PollDeviceLoginWithBodyWithResponse The token of a program, once a person confirmed it
+	//
+	// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+	PollDeviceLoginWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PollDeviceLoginResponse, error)
+
+	// PollDeviceLoginWithResponse The token of a program, once a person confirmed it
+	//
+	// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+	PollDeviceLoginWithResponse(ctx context.Context, body PollDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*PollDeviceLoginResponse, error)
+
 	// ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
 	//
 	// Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
@@ -27369,6 +27836,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/me/authenticators/{id} (the `ConfirmAuthenticator` operationId).
 	ConfirmAuthenticatorWithResponse(ctx context.Context, id InId, body ConfirmAuthenticatorJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmAuthenticatorResponse, error)
+
+	// DenyDeviceLoginWithResponse Deny it to the program
+	//
+	// The program is told so, and ends.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/me/device-logins/{code} (the `DenyDeviceLogin` operationId).
+	DenyDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*DenyDeviceLoginResponse, error)
+
+	// GetDeviceLoginWithResponse What asks to be signed in with a code
+	//
+	// Needs a browser's session. Wrong codes are limited: six, then one each quarter of an hour.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/me/device-logins/{code} (the `GetDeviceLogin` operationId).
+	GetDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*GetDeviceLoginResponse, error)
+
+	// ApproveDeviceLoginWithResponse Sign the program in as oneself
+	//
+	// It gets a token with the next poll. Once only, and only in a browser's session.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/me/device-logins/{code} (the `ApproveDeviceLogin` operationId).
+	ApproveDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*ApproveDeviceLoginResponse, error)
 
 	// ListFactorsWithResponse The own second factors
 	//
@@ -32548,6 +33042,118 @@ func (r GetVerdictStatementResponse) ContentType() string {
 	return ""
 }
 
+// BeginDeviceLoginResponseDefaultHeaders the declared response headers of an HTTP default response for BeginDeviceLogin
+type BeginDeviceLoginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type BeginDeviceLoginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *DeviceLoginStart
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *BeginDeviceLoginResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r BeginDeviceLoginResponse) GetJSON201() *DeviceLoginStart {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r BeginDeviceLoginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r BeginDeviceLoginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r BeginDeviceLoginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r BeginDeviceLoginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r BeginDeviceLoginResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PollDeviceLoginResponseDefaultHeaders the declared response headers of an HTTP default response for PollDeviceLogin
+type PollDeviceLoginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PollDeviceLoginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *TokenCreated
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PollDeviceLoginResponseDefaultHeaders
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PollDeviceLoginResponse) GetJSON201() *TokenCreated {
+	return r.JSON201
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PollDeviceLoginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PollDeviceLoginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PollDeviceLoginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PollDeviceLoginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PollDeviceLoginResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ApplyDocumentsResponseDefaultHeaders the declared response headers of an HTTP default response for ApplyDocuments
 type ApplyDocumentsResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -34397,6 +35003,160 @@ func (r ConfirmAuthenticatorResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ConfirmAuthenticatorResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DenyDeviceLoginResponseDefaultHeaders the declared response headers of an HTTP default response for DenyDeviceLogin
+type DenyDeviceLoginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DenyDeviceLoginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DenyDeviceLoginResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DenyDeviceLoginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DenyDeviceLoginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DenyDeviceLoginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DenyDeviceLoginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DenyDeviceLoginResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDeviceLoginResponseDefaultHeaders the declared response headers of an HTTP default response for GetDeviceLogin
+type GetDeviceLoginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetDeviceLoginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DeviceLogin
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDeviceLoginResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDeviceLoginResponse) GetJSON200() *DeviceLogin {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDeviceLoginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDeviceLoginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDeviceLoginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDeviceLoginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDeviceLoginResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ApproveDeviceLoginResponseDefaultHeaders the declared response headers of an HTTP default response for ApproveDeviceLogin
+type ApproveDeviceLoginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ApproveDeviceLoginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApproveDeviceLoginResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ApproveDeviceLoginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ApproveDeviceLoginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApproveDeviceLoginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApproveDeviceLoginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApproveDeviceLoginResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -43461,6 +44221,66 @@ func (c *ClientWithResponses) GetVerdictStatementWithResponse(ctx context.Contex
 	return ParseGetVerdictStatementResponse(rsp)
 }
 
+// BeginDeviceLoginWithBodyWithResponse Ask for a token that a person confirms in a browser
+//
+// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+func (c *ClientWithResponses) BeginDeviceLoginWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*BeginDeviceLoginResponse, error) {
+	rsp, err := c.BeginDeviceLoginWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginDeviceLoginResponse(rsp)
+}
+
+// BeginDeviceLoginWithResponse Ask for a token that a person confirms in a browser
+//
+// The device authorization grant of RFC 8628: the program shows the code and the address, and polls `pollDeviceLogin`. It ends after ten minutes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/device-logins (the `BeginDeviceLogin` operationId).
+func (c *ClientWithResponses) BeginDeviceLoginWithResponse(ctx context.Context, body BeginDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*BeginDeviceLoginResponse, error) {
+	rsp, err := c.BeginDeviceLogin(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseBeginDeviceLoginResponse(rsp)
+}
+
+// PollDeviceLoginWithBodyWithResponse The token of a program, once a person confirmed it
+//
+// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+func (c *ClientWithResponses) PollDeviceLoginWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PollDeviceLoginResponse, error) {
+	rsp, err := c.PollDeviceLoginWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePollDeviceLoginResponse(rsp)
+}
+
+// PollDeviceLoginWithResponse The token of a program, once a person confirmed it
+//
+// Until then it is refused with the codes of RFC 8628: `authorization_pending`, `slow_down` (wait five seconds longer from then on), `access_denied` and `expired_token`. The token is shown once.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/device-logins/token (the `PollDeviceLogin` operationId).
+func (c *ClientWithResponses) PollDeviceLoginWithResponse(ctx context.Context, body PollDeviceLoginJSONRequestBody, reqEditors ...RequestEditorFn) (*PollDeviceLoginResponse, error) {
+	rsp, err := c.PollDeviceLogin(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePollDeviceLoginResponse(rsp)
+}
+
 // ApplyDocumentsWithBodyWithResponse Create, change and delete definitions in one transaction
 //
 // Either everything the documents say happens, or nothing does: with a problem in one document the answer lists the problems of all of them, and nothing has changed. Documents are applied in the order in which kinds refer to each other, whatever their order here; what is deleted goes last, in the reverse order. A document that says what is there already changes nothing.
@@ -44166,6 +44986,51 @@ func (c *ClientWithResponses) ConfirmAuthenticatorWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseConfirmAuthenticatorResponse(rsp)
+}
+
+// DenyDeviceLoginWithResponse Deny it to the program
+//
+// The program is told so, and ends.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/me/device-logins/{code} (the `DenyDeviceLogin` operationId).
+func (c *ClientWithResponses) DenyDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*DenyDeviceLoginResponse, error) {
+	rsp, err := c.DenyDeviceLogin(ctx, code, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDenyDeviceLoginResponse(rsp)
+}
+
+// GetDeviceLoginWithResponse What asks to be signed in with a code
+//
+// Needs a browser's session. Wrong codes are limited: six, then one each quarter of an hour.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/me/device-logins/{code} (the `GetDeviceLogin` operationId).
+func (c *ClientWithResponses) GetDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*GetDeviceLoginResponse, error) {
+	rsp, err := c.GetDeviceLogin(ctx, code, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDeviceLoginResponse(rsp)
+}
+
+// ApproveDeviceLoginWithResponse Sign the program in as oneself
+//
+// It gets a token with the next poll. Once only, and only in a browser's session.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/me/device-logins/{code} (the `ApproveDeviceLogin` operationId).
+func (c *ClientWithResponses) ApproveDeviceLoginWithResponse(ctx context.Context, code string, reqEditors ...RequestEditorFn) (*ApproveDeviceLoginResponse, error) {
+	rsp, err := c.ApproveDeviceLogin(ctx, code, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApproveDeviceLoginResponse(rsp)
 }
 
 // ListFactorsWithResponse The own second factors
@@ -50284,6 +51149,112 @@ func ParseGetVerdictStatementResponse(rsp *http.Response) (*GetVerdictStatementR
 	return response, nil
 }
 
+// ParseBeginDeviceLoginResponse parses an HTTP response from a BeginDeviceLoginWithResponse call
+func ParseBeginDeviceLoginResponse(rsp *http.Response) (*BeginDeviceLoginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &BeginDeviceLoginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest DeviceLoginStart
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers BeginDeviceLoginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePollDeviceLoginResponse parses an HTTP response from a PollDeviceLoginWithResponse call
+func ParsePollDeviceLoginResponse(rsp *http.Response) (*PollDeviceLoginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PollDeviceLoginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest TokenCreated
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PollDeviceLoginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
 // ParseApplyDocumentsResponse parses an HTTP response from a ApplyDocumentsWithResponse call
 func ParseApplyDocumentsResponse(rsp *http.Response) (*ApplyDocumentsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -52038,6 +53009,157 @@ func ParseConfirmAuthenticatorResponse(rsp *http.Response) (*ConfirmAuthenticato
 	switch {
 	case true:
 		var headers ConfirmAuthenticatorResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDenyDeviceLoginResponse parses an HTTP response from a DenyDeviceLoginWithResponse call
+func ParseDenyDeviceLoginResponse(rsp *http.Response) (*DenyDeviceLoginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DenyDeviceLoginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DenyDeviceLoginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDeviceLoginResponse parses an HTTP response from a GetDeviceLoginWithResponse call
+func ParseGetDeviceLoginResponse(rsp *http.Response) (*GetDeviceLoginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDeviceLoginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DeviceLogin
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDeviceLoginResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApproveDeviceLoginResponse parses an HTTP response from a ApproveDeviceLoginWithResponse call
+func ParseApproveDeviceLoginResponse(rsp *http.Response) (*ApproveDeviceLoginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApproveDeviceLoginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ApproveDeviceLoginResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -78,13 +78,13 @@ func TestVerdict_IsAStatusOfItsCommit(t *testing.T) {
 func TestVerdict_IsOfOneDeployment(t *testing.T) {
 	s := newAsideStory(t)
 	first, _ := s.find("hub-12")
-	x := s.look()
+	s.look()
 	s.judge(first.ID, controlplane.VerdictPassed, "")
 	s.look()
 	s.host.takeMessages()
 	s.push("e")
 	s.look()
-	x = s.look()
+	x := s.look()
 	next := x.NextID
 	if next == "" {
 		t.Fatalf("no update is prepared: %+v", x)

@@ -873,39 +873,41 @@ type Relocation struct {
 }
 
 type Review struct {
-	ID            string
-	RuleID        string
-	Key           string
-	Number        int32
-	Title         string
-	Branch        string
-	Commit        string
-	Link          string
-	Tag           string
-	Want          string
-	Generation    int64
-	Done          int64
-	Told          int64
-	CommentID     string
-	Deployment    string
-	DeploymentID  *string
-	State         string
-	Detail        string
-	GiveUpAt      time.Time
-	DueAt         time.Time
-	ClaimedUntil  *time.Time
-	ChangedAt     time.Time
-	Repository    string
-	EventAt       *time.Time
-	RepositoryID  string
-	Outside       string
-	NextID        *string
-	Remark        string
-	HostRecord    string
-	HostCommit    string
-	VerdictWanted int64
-	VerdictTold   int64
-	WaitsSince    *time.Time
+	ID             string
+	RuleID         string
+	Key            string
+	Number         int32
+	Title          string
+	Branch         string
+	Commit         string
+	Link           string
+	Tag            string
+	Want           string
+	Generation     int64
+	Done           int64
+	Told           int64
+	CommentID      string
+	Deployment     string
+	DeploymentID   *string
+	State          string
+	Detail         string
+	GiveUpAt       time.Time
+	DueAt          time.Time
+	ClaimedUntil   *time.Time
+	ChangedAt      time.Time
+	Repository     string
+	EventAt        *time.Time
+	RepositoryID   string
+	Outside        string
+	NextID         *string
+	Remark         string
+	HostRecord     string
+	HostCommit     string
+	VerdictWanted  int64
+	VerdictTold    int64
+	Fork           bool
+	ApprovedCommit string
+	WaitsSince     *time.Time
 }
 
 type ReviewAlias struct {
@@ -923,6 +925,7 @@ type ReviewCommand struct {
 	AuthorID string
 	At       time.Time
 	Answer   string
+	Argument string
 }
 
 type ReviewEvent struct {
@@ -949,6 +952,7 @@ type ReviewRule struct {
 	Filter      []byte
 	Updates     string
 	Aliases     bool
+	Forks       bool
 }
 
 type RouteRow struct {

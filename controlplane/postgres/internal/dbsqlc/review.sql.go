@@ -20,6 +20,33 @@ func (q *Queries) AnswerCommand(ctx context.Context, answer string, iD string) e
 	return err
 }
 
+const approveReview = `-- name: ApproveReview :execrows
+UPDATE reviews SET approved_commit = commit, generation = generation + 1, state = 'waiting',
+    detail = '', due_at = now(), give_up_at = $1, changed_at = now()
+WHERE id = $2 AND generation = $3 AND commit = $4 AND fork
+`
+
+type ApproveReviewParams struct {
+	GiveUpAt   time.Time
+	ID         string
+	Generation int64
+	Commit     string
+}
+
+// The commit of a fork may be deployed, unless another one came meanwhile.
+func (q *Queries) ApproveReview(ctx context.Context, arg ApproveReviewParams) (int64, error) {
+	result, err := q.db.Exec(ctx, approveReview,
+		arg.GiveUpAt,
+		arg.ID,
+		arg.Generation,
+		arg.Commit,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const claimReviews = `-- name: ClaimReviews :many
 UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
@@ -39,7 +66,7 @@ WHERE id IN (
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
-) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since
+) RETURNING id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, fork, approved_commit, waits_since
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
@@ -88,6 +115,8 @@ func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([
 			&i.HostCommit,
 			&i.VerdictWanted,
 			&i.VerdictTold,
+			&i.Fork,
+			&i.ApprovedCommit,
 			&i.WaitsSince,
 		); err != nil {
 			return nil, err
@@ -215,7 +244,7 @@ func (q *Queries) GetAlias(ctx context.Context, environmentID string, name strin
 }
 
 const getLastCommand = `-- name: GetLastCommand :one
-SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer <> ''
+SELECT id, review_id, verb, author, author_id, at, answer, argument FROM review_commands WHERE review_id = $1 AND answer <> ''
 ORDER BY at DESC, id DESC LIMIT 1
 `
 
@@ -231,12 +260,13 @@ func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCo
 		&i.AuthorID,
 		&i.At,
 		&i.Answer,
+		&i.Argument,
 	)
 	return i, err
 }
 
 const getReview = `-- name: GetReview :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND key = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, fork, approved_commit, waits_since FROM reviews WHERE rule_id = $1 AND key = $2
 `
 
 // One review of a rule.
@@ -276,13 +306,15 @@ func (q *Queries) GetReview(ctx context.Context, ruleID string, key string) (Rev
 		&i.HostCommit,
 		&i.VerdictWanted,
 		&i.VerdictTold,
+		&i.Fork,
+		&i.ApprovedCommit,
 		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfRepository = `-- name: GetReviewOfRepository :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND repository_id = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, fork, approved_commit, waits_since FROM reviews WHERE rule_id = $1 AND repository_id = $2
     AND number = $3 AND repository_id <> '' ORDER BY id LIMIT 1
 `
 
@@ -323,13 +355,15 @@ func (q *Queries) GetReviewOfRepository(ctx context.Context, ruleID string, repo
 		&i.HostCommit,
 		&i.VerdictWanted,
 		&i.VerdictTold,
+		&i.Fork,
+		&i.ApprovedCommit,
 		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewOfTag = `-- name: GetReviewOfTag :one
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, fork, approved_commit, waits_since FROM reviews WHERE rule_id = $1 AND number = 0 AND branch = $2
 ORDER BY want = 'present' DESC, id LIMIT 1
 `
 
@@ -370,13 +404,15 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 		&i.HostCommit,
 		&i.VerdictWanted,
 		&i.VerdictTold,
+		&i.Fork,
+		&i.ApprovedCommit,
 		&i.WaitsSince,
 	)
 	return i, err
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -401,12 +437,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Filter,
 		&i.Updates,
 		&i.Aliases,
+		&i.Forks,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -431,15 +468,16 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Filter,
 		&i.Updates,
 		&i.Aliases,
+		&i.Forks,
 	)
 	return i, err
 }
 
 const insertClosedReview = `-- name: InsertClosedReview :exec
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, outside, deployment, give_up_at, event_at, detail, state, done, told)
+    link, tag, want, outside, deployment, give_up_at, event_at, detail, fork, state, done, told)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, 'gone', $12, $13, $14, $15, $16, 'removed', 1, 1)
+    $10, $11, 'gone', $12, $13, $14, $15, $16, $17, 'removed', 1, 1)
 ON CONFLICT (rule_id, key) DO NOTHING
 `
 
@@ -460,6 +498,7 @@ type InsertClosedReviewParams struct {
 	GiveUpAt     time.Time
 	EventAt      *time.Time
 	Detail       string
+	Fork         bool
 }
 
 // A pull request of which nothing but its close is known. Nothing is to be done.
@@ -481,19 +520,21 @@ func (q *Queries) InsertClosedReview(ctx context.Context, arg InsertClosedReview
 		arg.GiveUpAt,
 		arg.EventAt,
 		arg.Detail,
+		arg.Fork,
 	)
 	return err
 }
 
 const insertReviewCommand = `-- name: InsertReviewCommand :execrows
-INSERT INTO review_commands (id, review_id, verb, author, author_id)
-SELECT $1, r.id, $2, $3, $4 FROM reviews r WHERE r.id = $5
+INSERT INTO review_commands (id, review_id, verb, argument, author, author_id)
+SELECT $1, r.id, $2, $3, $4, $5 FROM reviews r WHERE r.id = $6
     AND (SELECT count(*) FROM review_commands c WHERE c.review_id = r.id AND c.answer = '') < 10
 `
 
 type InsertReviewCommandParams struct {
 	ID       string
 	Verb     string
+	Argument string
 	Author   string
 	AuthorID string
 	ReviewID string
@@ -504,6 +545,7 @@ func (q *Queries) InsertReviewCommand(ctx context.Context, arg InsertReviewComma
 	result, err := q.db.Exec(ctx, insertReviewCommand,
 		arg.ID,
 		arg.Verb,
+		arg.Argument,
 		arg.Author,
 		arg.AuthorID,
 		arg.ReviewID,
@@ -531,7 +573,8 @@ func (q *Queries) InsertReviewEvent(ctx context.Context, ruleID string, iD strin
 
 const listAliasTargets = `-- name: ListAliasTargets :many
 SELECT r.branch, d.id, d.environment_id FROM reviews r JOIN deployments d ON d.id = r.deployment_id
-WHERE r.rule_id = $1 AND r.want = 'present' AND d.status = 'ready' AND d.want = 'present'
+WHERE r.rule_id = $1 AND NOT r.fork AND r.want = 'present' AND d.status = 'ready'
+    AND d.want = 'present'
 ORDER BY d.ready_at DESC, d.id DESC
 `
 
@@ -541,7 +584,7 @@ type ListAliasTargetsRow struct {
 	EnvironmentID string
 }
 
-// What of a rule is ready, the newest first.
+// What of a rule is ready, the newest first. A fork may call its branch as it likes.
 func (q *Queries) ListAliasTargets(ctx context.Context, ruleID string) ([]ListAliasTargetsRow, error) {
 	rows, err := q.db.Query(ctx, listAliasTargets, ruleID)
 	if err != nil {
@@ -668,7 +711,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -699,6 +742,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Filter,
 			&i.Updates,
 			&i.Aliases,
+			&i.Forks,
 		); err != nil {
 			return nil, err
 		}
@@ -711,7 +755,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 }
 
 const listReviews = `-- name: ListReviews :many
-SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, waits_since FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
+SELECT id, rule_id, key, number, title, branch, commit, link, tag, want, generation, done, told, comment_id, deployment, deployment_id, state, detail, give_up_at, due_at, claimed_until, changed_at, repository, event_at, repository_id, outside, next_id, remark, host_record, host_commit, verdict_wanted, verdict_told, fork, approved_commit, waits_since FROM reviews WHERE rule_id = $1 ORDER BY changed_at DESC LIMIT $2
 `
 
 // A rule's reviews, the last changed first.
@@ -757,6 +801,8 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 			&i.HostCommit,
 			&i.VerdictWanted,
 			&i.VerdictTold,
+			&i.Fork,
+			&i.ApprovedCommit,
 			&i.WaitsSince,
 		); err != nil {
 			return nil, err
@@ -770,7 +816,7 @@ func (q *Queries) ListReviews(ctx context.Context, ruleID string, most int32) ([
 }
 
 const listWaitingCommands = `-- name: ListWaitingCommands :many
-SELECT id, review_id, verb, author, author_id, at, answer FROM review_commands WHERE review_id = $1 AND answer = '' ORDER BY at, id
+SELECT id, review_id, verb, author, author_id, at, answer, argument FROM review_commands WHERE review_id = $1 AND answer = '' ORDER BY at, id
 `
 
 // What was not done yet, the oldest first.
@@ -791,6 +837,7 @@ func (q *Queries) ListWaitingCommands(ctx context.Context, reviewID string) ([]R
 			&i.AuthorID,
 			&i.At,
 			&i.Answer,
+			&i.Argument,
 		); err != nil {
 			return nil, err
 		}
@@ -828,15 +875,15 @@ func (q *Queries) PutAlias(ctx context.Context, arg PutAliasParams) error {
 
 const putReview = `-- name: PutReview :exec
 INSERT INTO reviews (id, rule_id, key, repository, repository_id, number, title, branch, commit,
-    link, tag, want, outside, deployment, give_up_at, event_at)
+    link, tag, want, outside, deployment, give_up_at, event_at, fork)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $16)
+    $10, $11, $12, $13, $14, $15, $16, $17)
 ON CONFLICT (rule_id, key) DO UPDATE SET repository = excluded.repository,
     repository_id = excluded.repository_id,
     number = excluded.number, title = excluded.title,
     branch = excluded.branch, commit = excluded.commit, link = excluded.link, tag = excluded.tag,
     want = excluded.want, outside = excluded.outside, give_up_at = excluded.give_up_at, generation = reviews.generation + 1,
-    event_at = coalesce(excluded.event_at, reviews.event_at),
+    event_at = coalesce(excluded.event_at, reviews.event_at), fork = reviews.fork OR excluded.fork,
     state = 'waiting', detail = '', due_at = now(), changed_at = now()
 `
 
@@ -857,10 +904,11 @@ type PutReviewParams struct {
 	Deployment   string
 	GiveUpAt     time.Time
 	EventAt      *time.Time
+	Fork         bool
 }
 
 // A pull request as it is now. What it wanted before is superseded. Events
-// without a time do not forget the time of the newest one.
+// without a time do not forget the time of the newest one. What is of a fork stays that.
 func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 	_, err := q.db.Exec(ctx, putReview,
 		arg.ID,
@@ -879,20 +927,21 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 		arg.Deployment,
 		arg.GiveUpAt,
 		arg.EventAt,
+		arg.Fork,
 	)
 	return err
 }
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14, $15, $16)
+    $9, $10, $11, $12, $13, $14, $15, $16, $17)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates, aliases = excluded.aliases
+    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks
 `
 
 type PutReviewRuleParams struct {
@@ -912,6 +961,7 @@ type PutReviewRuleParams struct {
 	Filter      []byte
 	Updates     string
 	Aliases     bool
+	Forks       bool
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -933,6 +983,7 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.Filter,
 		arg.Updates,
 		arg.Aliases,
+		arg.Forks,
 	)
 	return err
 }
