@@ -21,7 +21,7 @@ func (s *story) judge(id controlplane.DeploymentID, outcome controlplane.Verdict
 
 // verdicts returns what the host was told of verdicts since it was last asked.
 func (s *story) verdicts() (all []string) {
-	for _, line := range strings.SplitSeq(s.host.takeMessages(), "\n") {
+	for line := range strings.SplitSeq(s.host.takeMessages(), "\n") {
 		if strings.Contains(line, `"context":"nullops/hub/verdict"`) {
 			all = append(all, line)
 		}
