@@ -59,7 +59,8 @@ ALTER TABLE reviews ADD COLUMN verdict_wanted bigint NOT NULL DEFAULT 0,
 -- Whichever query changes what a deployment runs, a verdict about other images is void.
 CREATE FUNCTION verdict_images_of(versions jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(array_agg(DISTINCT (v->>'image') || '@' || (v->>'digest')), '{}')
-    FROM jsonb_array_elements(versions) v
+    -- A deployment without services has none, which is stored as null.
+    FROM jsonb_array_elements(CASE jsonb_typeof(versions) WHEN 'array' THEN versions ELSE '[]' END) v
 $$;
 CREATE FUNCTION void_verdicts() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
