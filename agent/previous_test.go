@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/dummy"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/previoustest"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // The folders that agents of the previous release leave are taken over: every deployment with its
@@ -58,9 +60,16 @@ func TestNew_KeepsPreviousFolders(t *testing.T) {
 				len(before.Deployments), len(before.History), len(after.Deployments), len(after.History))
 		}
 		for _, d := range before.Deployments {
+			// A recorded question whose time is over by now has been answered by that.
+			late := slices.ContainsFunc(d.Steps, func(s agent.StepDump) bool {
+				return s.Status == pipeline.StepWaiting && s.Deadline.Before(time.Now())
+			})
+			if late {
+				d.Phase = wire.PhaseUndoing
+			}
 			same := func(other agent.DeploymentDump) bool {
 				return other.ID == d.ID && other.Phase == d.Phase &&
-					fmt.Sprint(other.Steps) == fmt.Sprint(d.Steps)
+					(late || fmt.Sprint(other.Steps) == fmt.Sprint(d.Steps))
 			}
 			if !slices.ContainsFunc(after.Deployments, same) || phases[d.ID] != d.Phase {
 				t.Errorf("%s: %s is %s and reported as %q; kept: %+v", name, d.ID, d.Phase, phases[d.ID],
