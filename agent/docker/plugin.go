@@ -60,10 +60,11 @@ func (pl *plugins) createPlugin(
 		return id, err
 	}
 	r, err := pl.inspectContainer(ctx, id)
-	if err != nil {
+	// It may have been on its way out when it was found by its name.
+	if err != nil && !isNotFound(err) {
 		return "", err
 	}
-	if r.State != nil && r.State.Status == container.StateCreated {
+	if err == nil && r.State != nil && r.State.Status == container.StateCreated {
 		return id, nil
 	}
 	id, _, err = pl.ensureContainer(ctx, spec, false)

@@ -35,7 +35,7 @@ func ruleObject(r apiclient.Rule) object {
 		Branch: r.Branch, Filter: r.Filter, Tag: r.Tag, Input: r.Input,
 		WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl, Updates: r.Updates,
 		Aliases: r.Aliases, Forks: r.Forks,
-		Active:  nilIfActive(r.Active),
+		Active: nilIfActive(r.Active),
 	}}
 }
 
