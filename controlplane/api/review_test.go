@@ -256,7 +256,7 @@ func TestReview_Refuses(t *testing.T) {
 		}
 	}
 	for want, sent := range map[string]string{
-		"nothing to do":  pullRequest("opened", "feature/x", "a1", "mallory/shop"),
+		"a fork":         pullRequest("opened", "feature/x", "a1", "mallory/shop"),
 		"another branch": pullRequest("opened", "main", "a1", "acme/shop"),
 		"another repository": strings.NewReplacer("acme/", "umbrella/", `"id":1,`, `"id":2,`).
 			Replace(body),
