@@ -50,7 +50,7 @@ type present struct {
 	counted time.Time
 }
 
-func (p *presenceReports) of(deploymentID string) *present {
+func (p *presenceReports) visitorsAt(deploymentID string) *present {
 	if p == nil {
 		return nil
 	}
@@ -59,8 +59,8 @@ func (p *presenceReports) of(deploymentID string) *present {
 	return known.(*present)
 }
 
-// record reports a visitor unless they were reported a moment ago.
-func (p *presenceReports) record(
+// recordVisitor reports a visitor unless they were reported a moment ago.
+func (p *presenceReports) recordVisitor(
 	deploymentID string, at *present, pass *heldPass, r *http.Request, now time.Time,
 ) {
 	if p == nil {
@@ -70,7 +70,7 @@ func (p *presenceReports) record(
 	if pass != nil {
 		news, ok = at.seePass(pass.ID, now)
 	} else {
-		news, ok = at.seeUnknown(p.hash(r), now)
+		news, ok = at.seeUnknown(p.hashVisitor(r), now)
 	}
 	if ok {
 		news.DeploymentID = deploymentID
@@ -78,8 +78,8 @@ func (p *presenceReports) record(
 	}
 }
 
-// hash tells visitors without a pass apart: by their address, and by what they visit with.
-func (p *presenceReports) hash(r *http.Request) uint64 {
+// hashVisitor tells visitors without a pass apart: by their address, and by what they visit with.
+func (p *presenceReports) hashVisitor(r *http.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(p.seed)
 	_, _ = h.WriteString(r.RemoteAddr[:max(strings.LastIndexByte(r.RemoteAddr, ':'), 0)])

@@ -226,7 +226,7 @@ func (p *Proxy) forwardTo(u *upstream, w http.ResponseWriter, r *http.Request, a
 		// A preflight without a pass does not count as a use of the deployment.
 		now := p.config.Now()
 		p.visits.recordVisit(u.route.DeploymentID, u.visit, now)
-		p.presence.record(u.route.DeploymentID, u.present, at.pass, r, now)
+		p.presence.recordVisitor(u.route.DeploymentID, u.present, at.pass, r, now)
 	}
 	if at.route.Build != "" {
 		w.Header().Set("Nullops-Build", at.route.Build)

@@ -64,7 +64,7 @@ type upstream struct {
 
 func (p *Proxy) newUpstream(route Route) *upstream {
 	u := &upstream{route: route, owner: p, visit: p.visits.stampOf(route.DeploymentID),
-		present: p.presence.of(route.DeploymentID)}
+		present: p.presence.visitorsAt(route.DeploymentID)}
 	u.idle.dial = u.openTunnel
 	// An upstream speaks HTTP/1.1, whatever the client spoke: one framing,
 	// written by us. Only gRPC cannot.

@@ -65,9 +65,9 @@ func (p *product) runsBlocks(t *testing.T) {
 			checkScrape(t, b)
 		case slices.Contains([]string{"agent", "vault", "services"}, key):
 		case key == "kind":
-			p.previews(t, b.page, b.text)
+			p.checkPreview(t, b.page, b.text)
 		case fragments[key] != "":
-			p.previews(t, b.page, fragments[key]+indent(b.text, indents[key]))
+			p.checkPreview(t, b.page, fragments[key]+indentText(b.text, indents[key]))
 		default:
 			t.Errorf("%s has a block of YAML that no test takes:\n%s", b.page, b.text)
 		}
@@ -87,8 +87,8 @@ var (
 		`user|project|step|node-template)|does not exist|has no secret|reads no secrets from Vault`)
 )
 
-// previews has a command say what applying documents would change.
-func (p *product) previews(t *testing.T, page, text string) {
+// checkPreview has a command say what applying documents would change.
+func (p *product) checkPreview(t *testing.T, page, text string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shown.yaml")
 	writeFile(t, file, text, 0o600)
@@ -107,8 +107,8 @@ func (p *product) previews(t *testing.T, page, text string) {
 	}
 }
 
-// indent moves a text to the right, however far right it stood.
-func indent(text string, by int) string {
+// indentText moves a text to the right, however far right it stood.
+func indentText(text string, by int) string {
 	stood := len(text) - len(strings.TrimLeft(text, " "))
 	var out strings.Builder
 	for line := range strings.Lines(text) {

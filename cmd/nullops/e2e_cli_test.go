@@ -119,7 +119,7 @@ func (c *terminal) browses(t *testing.T) {
 	}
 	env := append(slices.Clone(c.env), "PATH="+bin+":/usr/bin:/bin", "WAYLAND_DISPLAY=")
 	for _, display := range []string{"", ":0"} {
-		out, code := c.confirms(t, append(env, "DISPLAY="+display), http.MethodPost)
+		out, code := c.confirmSignIn(t, append(env, "DISPLAY="+display), http.MethodPost)
 		if code != 0 || !strings.Contains(out, "as admin") ||
 			!strings.Contains(out, "in a file that only you can read") {
 			t.Errorf("login by browser: %d %s", code, out)
@@ -130,7 +130,7 @@ func (c *terminal) browses(t *testing.T) {
 			t.Errorf("with display %q it opened %q", display, opened)
 		}
 	}
-	if out, code := c.confirms(t, env, http.MethodDelete); code != exitForbidden ||
+	if out, code := c.confirmSignIn(t, env, http.MethodDelete); code != exitForbidden ||
 		!strings.Contains(out, "denied in the browser") {
 		t.Errorf("denied: %d %s", code, out)
 	}
@@ -167,8 +167,10 @@ func (c *terminal) browses(t *testing.T) {
 
 var shownCode = regexp.MustCompile(`confirm the code ([A-Z]{4}-[A-Z]{4})`)
 
-// confirms runs the login, and answers the code that it shows in a session of a browser.
-func (c *terminal) confirms(t *testing.T, env []string, answer string) (out string, code int) {
+// confirmSignIn runs the login, and answers the code that it shows in a session of a browser.
+func (c *terminal) confirmSignIn(
+	t *testing.T, env []string, answer string,
+) (out string, code int) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), c.p.w.binary, "login", c.p.url, "--context",
 		"by-browser")

@@ -143,9 +143,9 @@ func (s *server) changeDeployment(
 	return toDeployment(v), err
 }
 
-// announced does not interrupt those who are at the deployment's addresses, unless the request says
-// that it is done anyway.
-func (s *server) announced(anyway *bool, do deploymentChange) deploymentChange {
+// withoutInterrupting does not interrupt those who are at the deployment's addresses, unless the
+// request says that it is done anyway.
+func (s *server) withoutInterrupting(anyway *bool, do deploymentChange) deploymentChange {
 	if valueOr(anyway, false) {
 		return do
 	}
@@ -161,7 +161,8 @@ func (s *server) announced(anyway *bool, do deploymentChange) deploymentChange {
 func (s *server) DeleteDeployment(
 	ctx context.Context, r DeleteDeploymentRequestObject,
 ) (DeleteDeploymentResponseObject, error) {
-	d, err := s.changeDeployment(ctx, r.Id, s.announced(r.Params.Anyway, s.Lifecycle.Remove))
+	d, err := s.changeDeployment(ctx, r.Id,
+		s.withoutInterrupting(r.Params.Anyway, s.Lifecycle.Remove))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (s *server) RetryDeployment(
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Retry(ctx, actor, id, toRetrying(body))
 	}
-	d, err := s.changeDeployment(ctx, r.Id, s.announced(body.Anyway, retry))
+	d, err := s.changeDeployment(ctx, r.Id, s.withoutInterrupting(body.Anyway, retry))
 	if err != nil {
 		return nil, err
 	}

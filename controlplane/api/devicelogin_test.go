@@ -16,8 +16,8 @@ func (w *world) beginLogin(body object) (s api.DeviceLoginStart) {
 	return s
 }
 
-// poll asks for the program's token, as if it had waited for as long as it has to.
-func (w *world) poll(s api.DeviceLoginStart) answer {
+// pollDeviceLogin asks for the program's token, as if it had waited for as long as it has to.
+func (w *world) pollDeviceLogin(s api.DeviceLoginStart) answer {
 	w.t.Helper()
 	pgtest.Exec(w.t, w.database, "UPDATE device_logins SET polled_at = polled_at - interval '1 hour'")
 	return w.pollAgain(s)
@@ -28,9 +28,10 @@ func (w *world) pollAgain(s api.DeviceLoginStart) answer {
 	return w.call("POST", "/api/v1/device-logins/token", "", object{"device_code": s.DeviceCode})
 }
 
-func (w *world) polled(s api.DeviceLoginStart, status int, code string) {
+func (w *world) expectPoll(s api.DeviceLoginStart, status int, code string) {
 	w.t.Helper()
-	if a := w.poll(s); a.status != status || a.field("code") != code || a.field("remedy") == "" {
+	if a := w.pollDeviceLogin(s); a.status != status || a.field("code") != code ||
+		a.field("remedy") == "" {
 		w.t.Errorf("poll: %d %s, want %d %s", a.status, a.body, status, code)
 	}
 }
@@ -46,7 +47,7 @@ func TestDeviceLogin(t *testing.T) {
 		s.VerificationUriComplete != s.VerificationUri+"?code="+s.UserCode || len(s.UserCode) != 9 {
 		t.Errorf("begun: %+v", s)
 	}
-	w.polled(s, http.StatusConflict, "authorization_pending")
+	w.expectPoll(s, http.StatusConflict, "authorization_pending")
 	b := w.signedIn("full")
 	shown := decodeAnswer[api.DeviceLogin](t, b.want(http.StatusOK, "GET",
 		"/me/device-logins/"+strings.ToLower(strings.ReplaceAll(s.UserCode, "-", "")), nil))
@@ -60,7 +61,7 @@ func TestDeviceLogin(t *testing.T) {
 	b.want(http.StatusNoContent, "POST", "/me/step-up", object{"password": password})
 	b.want(http.StatusNoContent, "POST", path, nil)
 	b.refused(http.StatusNotFound, "code_unknown", "POST", path, nil)
-	got := w.poll(s)
+	got := w.pollDeviceLogin(s)
 	token := got.field("token")
 	// promise: W-03
 	if got.status != http.StatusCreated || token == "" {
@@ -72,7 +73,7 @@ func TestDeviceLogin(t *testing.T) {
 	}
 	w.expect(http.StatusForbidden, "POST", "/deployments", token, object{"name": "x",
 		"project": "shop", "environment": "qa"}, nil)
-	w.polled(s, http.StatusBadRequest, "expired_token")
+	w.expectPoll(s, http.StatusBadRequest, "expired_token")
 	text := string(w.call("GET", "/api/v1/audit?limit=50", w.token("root"), nil).body)
 	if !strings.Contains(text, "approve device login") || !strings.Contains(text, "create token") {
 		t.Errorf("the audit: %s", text)
@@ -91,7 +92,7 @@ func TestDeviceLogin_Refusals(t *testing.T) {
 	w := newWorld(t)
 	w.people()
 	s := w.beginLogin(object{"name": "tv"})
-	w.polled(s, http.StatusConflict, "authorization_pending")
+	w.expectPoll(s, http.StatusConflict, "authorization_pending")
 	for _, pause := range []string{"10", "15"} {
 		a := w.pollAgain(s)
 		if a.status != http.StatusTooManyRequests || a.field("code") != "slow_down" ||
@@ -101,19 +102,19 @@ func TestDeviceLogin_Refusals(t *testing.T) {
 	}
 	b := w.signedIn("full")
 	b.want(http.StatusNoContent, "DELETE", "/me/device-logins/"+s.UserCode, nil)
-	w.polled(s, http.StatusForbidden, "access_denied")
-	w.polled(s, http.StatusBadRequest, "expired_token")
+	w.expectPoll(s, http.StatusForbidden, "access_denied")
+	w.expectPoll(s, http.StatusBadRequest, "expired_token")
 
 	late := w.beginLogin(object{"name": "late"})
 	pgtest.Exec(t, w.database, "UPDATE device_logins SET expires_at = now() - interval '1 second'")
 	b.refused(http.StatusNotFound, "code_unknown", "GET", "/me/device-logins/"+late.UserCode, nil)
-	w.polled(late, http.StatusBadRequest, "expired_token")
+	w.expectPoll(late, http.StatusBadRequest, "expired_token")
 
 	// Whoever was locked out after the confirmation gets nothing.
 	gone := w.beginLogin(object{"name": "gone"})
 	w.signedIn("reader").want(http.StatusNoContent, "POST", "/me/device-logins/"+gone.UserCode, nil)
 	pgtest.Exec(t, w.database, "UPDATE users SET active = false WHERE name = 'reader'")
-	w.polled(gone, http.StatusForbidden, "access_denied")
+	w.expectPoll(gone, http.StatusForbidden, "access_denied")
 
 	waits := w.beginLogin(object{"name": "waits"})
 	a := w.call("POST", "/api/v1/me/device-logins/"+waits.UserCode, w.token("full"), nil)

@@ -24,7 +24,7 @@ func (s *server) MoveDeployment(
 		id controlplane.DeploymentID) (controlplane.Deployment, error) {
 		return s.Lifecycle.Move(ctx, actor, id, to)
 	}
-	d, err := s.changeDeployment(ctx, r.Id, s.announced(anyway, move))
+	d, err := s.changeDeployment(ctx, r.Id, s.withoutInterrupting(anyway, move))
 	if err != nil {
 		return nil, err
 	}

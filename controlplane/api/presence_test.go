@@ -12,8 +12,8 @@ import (
 	"github.com/nullops/nullops/controlplane/gate"
 )
 
-// enters lets a person in to a deployment, and has the ingress say that they are there.
-func (w *world) enters(user string, d controlplane.Deployment, host string) {
+// enterDeployment lets a person in to a deployment, and has the ingress say that they are there.
+func (w *world) enterDeployment(user string, d controlplane.Deployment, host string) {
 	w.t.Helper()
 	g := gate.New(w.store, nil)
 	page := w.browse("/gate?"+url.Values{"host": {host}}.Encode(), w.cookieOf(user))
@@ -40,8 +40,8 @@ func TestPresence_NobodyIsInterruptedUnannounced(t *testing.T) {
 		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
 	d := w.deployReady("first")
 	path := "/deployments/" + string(d.ID)
-	w.enters("reader", d, gateHost)
-	w.enters("root", d, gateHost)
+	w.enterDeployment("reader", d, gateHost)
+	w.enterDeployment("root", d, gateHost)
 	var seen api.Deployment
 	w.expect(http.StatusOK, "GET", path, root, nil, &seen)
 	// promise: W-05

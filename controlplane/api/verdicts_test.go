@@ -19,8 +19,8 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
-// testers lets the members of a team that may read the project say verdicts.
-func (w *world) testers(members ...string) {
+// addTesters lets the members of a team that may read the project say verdicts.
+func (w *world) addTesters(members ...string) {
 	w.t.Helper()
 	yes := true
 	w.expectSaved(w.accounts.PutTeam(w.t.Context(), system, accounts.TeamPut{Name: "qa",
@@ -28,13 +28,13 @@ func (w *world) testers(members ...string) {
 			Level: controlplane.LevelRead}}}))
 }
 
-func (w *world) verdicts(d controlplane.Deployment, token string) (all api.VerdictList) {
+func (w *world) listVerdicts(d controlplane.Deployment, token string) (all api.VerdictList) {
 	w.t.Helper()
 	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID)+"/verdicts", token, nil, &all)
 	return all
 }
 
-func (w *world) judge(d controlplane.Deployment, token, outcome, remarks, set string) answer {
+func (w *world) giveVerdict(d controlplane.Deployment, token, outcome, remarks, set string) answer {
 	w.t.Helper()
 	return w.call("POST", "/api/v1/deployments/"+string(d.ID)+"/verdicts", token,
 		object{"outcome": outcome, "remarks": remarks, "digest_set": set})
@@ -56,29 +56,29 @@ func TestVerdict_TakesItsRightAndTheImagesThatWereTested(t *testing.T) {
 	w.shop()
 	d := w.deployedFirst()
 	root, full, reader := w.token("root"), w.token("full"), w.token("reader")
-	set := w.verdicts(d, full).DigestSet
+	set := w.listVerdicts(d, full).DigestSet
 	// promise: W-06
-	if a := w.judge(d, full, "passed", "", set); a.status != http.StatusForbidden {
+	if a := w.giveVerdict(d, full, "passed", "", set); a.status != http.StatusForbidden {
 		t.Errorf("full access alone: %d %s", a.status, a.body)
 	}
-	if v := w.verdicts(d, full); v.May || v.Refusal == nil ||
+	if v := w.listVerdicts(d, full); v.May || v.Refusal == nil ||
 		!strings.Contains(*v.Refusal, "a team that may say verdicts") {
 		t.Errorf("full access alone is told %+v", v)
 	}
-	if a := w.judge(d, w.token("stranger"), "passed", "", set); a.status != http.StatusNotFound {
+	if a := w.giveVerdict(d, w.token("stranger"), "passed", "", set); a.status != http.StatusNotFound {
 		t.Errorf("a stranger: %d", a.status)
 	}
-	w.testers("reader")
+	w.addTesters("reader")
 	for _, c := range []struct{ outcome, remarks, set, code string }{
 		{"passed", "", strings.Repeat("0", 64), "images_changed"},
 		{"remarks", "  ", set, "remarks_missing"},
 		{"passed", "", "short", "invalid"}, {"perfect", "", set, "invalid"},
 	} {
-		if a := w.judge(d, reader, c.outcome, c.remarks, c.set); a.field("code") != c.code {
+		if a := w.giveVerdict(d, reader, c.outcome, c.remarks, c.set); a.field("code") != c.code {
 			t.Errorf("%+v: %d %s", c, a.status, a.body)
 		}
 	}
-	a := w.judge(d, reader, "remarks", "slow on phones", set)
+	a := w.giveVerdict(d, reader, "remarks", "slow on phones", set)
 	if a.status != http.StatusCreated || a.field("author") != "reader" {
 		t.Fatalf("with the right: %d %s", a.status, a.body)
 	}
@@ -88,10 +88,10 @@ func TestVerdict_TakesItsRightAndTheImagesThatWereTested(t *testing.T) {
 		v.VoidedAt != nil || v.DigestSet != set {
 		t.Errorf("the deployment shows %+v", v)
 	}
-	if a := w.judge(d, root, "failed", "", set); a.status != http.StatusCreated {
+	if a := w.giveVerdict(d, root, "failed", "", set); a.status != http.StatusCreated {
 		t.Errorf("an admin: %d %s", a.status, a.body)
 	}
-	all := w.verdicts(d, full).Items
+	all := w.listVerdicts(d, full).Items
 	if len(all) != 2 || all[0].Outcome != "failed" || all[0].VoidedAt != nil ||
 		all[1].VoidedReason == nil || *all[1].VoidedReason != "a newer verdict was given" {
 		t.Errorf("listed are %+v", all)
@@ -115,7 +115,7 @@ func TestVerdict_IsVoidWithOtherImages(t *testing.T) {
 	w.shop()
 	d := w.deployedFirst()
 	root := w.token("root")
-	if a := w.judge(d, root, "passed", "", w.verdicts(d, root).DigestSet); a.status != 201 {
+	if a := w.giveVerdict(d, root, "passed", "", w.listVerdicts(d, root).DigestSet); a.status != 201 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}
 	change := func(from, to string) {
@@ -124,11 +124,11 @@ func TestVerdict_IsVoidWithOtherImages(t *testing.T) {
 	}
 	tag, digest := d.Versions[0].Tag, d.Versions[0].Digest
 	change(`"tag": "`+tag, `"tag": "another-name`)
-	if v := w.verdicts(d, root).Items[0]; v.VoidedAt != nil {
+	if v := w.listVerdicts(d, root).Items[0]; v.VoidedAt != nil {
 		t.Errorf("the same images under another name void it: %s", *v.VoidedReason)
 	}
 	change(digest, "sha256:"+strings.Repeat("f", 64))
-	v := w.verdicts(d, root)
+	v := w.listVerdicts(d, root)
 	// promise: W-06
 	if v.Items[0].VoidedAt == nil || v.DigestSet == v.Items[0].DigestSet ||
 		*v.Items[0].VoidedReason != "the deployment runs other images now" {
@@ -148,7 +148,7 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 	w.shop()
 	d := w.deployedFirst()
 	root := w.token("root")
-	a := w.judge(d, root, "passed", "", w.verdicts(d, root).DigestSet)
+	a := w.giveVerdict(d, root, "passed", "", w.listVerdicts(d, root).DigestSet)
 	var bundle struct {
 		DsseEnvelope struct {
 			Payload, PayloadType string
@@ -170,11 +170,11 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 	kind := bundle.DsseEnvelope.PayloadType
 	signed := fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(kind), kind, len(payload), payload)
 	// promise: W-06
-	if said := openssl(t, key.PublicKey, sig, signed); said != "Verified OK" {
+	if said := verifyWithOpenSSL(t, key.PublicKey, sig, signed); said != "Verified OK" {
 		t.Errorf("openssl says %q", said)
 	}
 	forged := bytes.Replace(signed, []byte(`"PASSED"`), []byte(`"FAILED"`), 1)
-	if said := openssl(t, key.PublicKey, sig, forged); said != "Verification failure" {
+	if said := verifyWithOpenSSL(t, key.PublicKey, sig, forged); said != "Verification failure" {
 		t.Errorf("of a changed statement openssl says %q", said)
 	}
 	var statement struct {
@@ -197,8 +197,8 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 	}
 }
 
-// openssl verifies a signature with the program of that name.
-func openssl(t *testing.T, key string, sig, signed []byte) string {
+// verifyWithOpenSSL verifies a signature with the program of that name.
+func verifyWithOpenSSL(t *testing.T, key string, sig, signed []byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	files := map[string][]byte{"key.pem": []byte(key), "sig": sig, "signed": signed}

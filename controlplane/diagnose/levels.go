@@ -39,7 +39,7 @@ func (d *Diagnosis) SetLevel(
 ) (controlplane.LogLevel, error) {
 	const action = "set log level"
 	l.SetBy, l.SetAt = actor.Name(), time.Now()
-	err := d.prepare(ctx, actor, action, l, func(tx *postgres.Tx) error {
+	err := d.prepareLevel(ctx, actor, action, l, func(tx *postgres.Tx) error {
 		now, err := tx.DatabaseTime(ctx)
 		if err != nil {
 			return err
@@ -64,7 +64,7 @@ func (d *Diagnosis) EndLevel(
 	const action = "end log level"
 	l := controlplane.LogLevel{Node: node, Component: component}
 	missing := controlplane.NewNotFoundError("log level", component)
-	err := d.prepare(ctx, actor, action, l, func(tx *postgres.Tx) error {
+	err := d.prepareLevel(ctx, actor, action, l, func(tx *postgres.Tx) error {
 		all, err := tx.Diagnosis().ListLevels(ctx)
 		if err == nil && !slices.ContainsFunc(all, func(one controlplane.LogLevel) bool {
 			return one.Node == node && one.Component == component
@@ -90,9 +90,9 @@ func (d *Diagnosis) EndLevel(
 	return d.Follow(ctx)
 }
 
-// prepare does what comes before a level is stored: it checks the actor and the change, and sets
-// the level on the node that it names, if it names one. A refusal is in the audit.
-func (d *Diagnosis) prepare(ctx context.Context, actor access.Actor, action string,
+// prepareLevel does what comes before a level is stored: it checks the actor and the change, and
+// sets the level on the node that it names, if it names one. A refusal is in the audit.
+func (d *Diagnosis) prepareLevel(ctx context.Context, actor access.Actor, action string,
 	l controlplane.LogLevel, check func(*postgres.Tx) error) error {
 	if err := audit.RequireAdmin(ctx, d.Store, actor, action, describeLevel(l)); err != nil {
 		return err

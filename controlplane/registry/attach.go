@@ -34,13 +34,13 @@ func (c *Client) Attach(ctx context.Context, s Source, digest string, a Artifact
 		return err
 	}
 	defer q.cancel()
-	if err := q.attach(digest, a); err != nil {
+	if err := q.attachArtifact(digest, a); err != nil {
 		return c.explainAttach(s, digest, q, err)
 	}
 	return nil
 }
 
-func (q *conversation) attach(digest string, a Artifact) error {
+func (q *conversation) attachArtifact(digest string, a Artifact) error {
 	subject, err := remote.Head(q.repo.Digest(digest), q.options...)
 	if err != nil {
 		return err

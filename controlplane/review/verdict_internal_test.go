@@ -8,8 +8,8 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
-// judge says a verdict of what a deployment runs.
-func (s *story) judge(id controlplane.DeploymentID, outcome controlplane.VerdictOutcome,
+// giveVerdict says a verdict of what a deployment runs.
+func (s *story) giveVerdict(id controlplane.DeploymentID, outcome controlplane.VerdictOutcome,
 	remarks string) {
 	s.t.Helper()
 	now, err := s.Lifecycle.ListVerdicts(s.t.Context(), system, id)
@@ -19,8 +19,8 @@ func (s *story) judge(id controlplane.DeploymentID, outcome controlplane.Verdict
 	s.failOnError(err)
 }
 
-// verdicts returns what the host was told of verdicts since it was last asked.
-func (s *story) verdicts() (all []string) {
+// takeVerdicts returns what the host was told of verdicts since it was last asked.
+func (s *story) takeVerdicts() (all []string) {
 	for line := range strings.SplitSeq(s.host.takeMessages(), "\n") {
 		if strings.Contains(line, `"context":"nullops/hub/verdict"`) {
 			all = append(all, line)
@@ -32,7 +32,7 @@ func (s *story) verdicts() (all []string) {
 func (s *story) expectVerdict(commit, state, words string) {
 	s.t.Helper()
 	s.look()
-	told := s.verdicts()
+	told := s.takeVerdicts()
 	if len(told) != 1 || !strings.Contains(told[0], "/statuses/"+commit+" ") ||
 		!strings.Contains(told[0], `"state":"`+state+`"`) || !strings.Contains(told[0], words) {
 		s.t.Errorf("the host is told %q; want %s, %s, %s", told, commit, state, words)
@@ -46,26 +46,26 @@ func TestVerdict_IsAStatusOfItsCommit(t *testing.T) {
 	s.host.takeMessages()
 	first, _ := s.find("hub-12")
 	x := s.look()
-	if told := s.verdicts(); len(told) != 0 {
+	if told := s.takeVerdicts(); len(told) != 0 {
 		t.Errorf("before a verdict the host is told %q", told)
 	}
-	s.judge(first.ID, controlplane.VerdictFailed, "the cart is empty")
+	s.giveVerdict(first.ID, controlplane.VerdictFailed, "the cart is empty")
 	// promise: W-06
 	s.expectVerdict(x.Commit, "failure", "Failed by system:test: the cart is empty")
-	s.judge(first.ID, controlplane.VerdictPassed, "")
+	s.giveVerdict(first.ID, controlplane.VerdictPassed, "")
 	s.expectVerdict(x.Commit, "success", "Passed by system:test")
 	s.look()
-	if told := s.verdicts(); len(told) != 0 {
+	if told := s.takeVerdicts(); len(told) != 0 {
 		t.Errorf("without news the host is told %q", told)
 	}
 
 	next := s.update(2)
 	s.reportOf(next.ID, controlplane.Applying, controlplane.Ready)
 	s.look()
-	if told := s.verdicts(); len(told) != 0 {
+	if told := s.takeVerdicts(); len(told) != 0 {
 		t.Errorf("of a commit that nobody judged the host is told %q", told)
 	}
-	s.judge(next.ID, controlplane.VerdictRemarks, "slow on phones")
+	s.giveVerdict(next.ID, controlplane.VerdictRemarks, "slow on phones")
 	s.expectVerdict("c2", "success", "Passed with remarks by system:test: slow on phones")
 
 	// The same commit with another image.
@@ -79,7 +79,7 @@ func TestVerdict_IsOfOneDeployment(t *testing.T) {
 	s := newAsideStory(t)
 	first, _ := s.find("hub-12")
 	s.look()
-	s.judge(first.ID, controlplane.VerdictPassed, "")
+	s.giveVerdict(first.ID, controlplane.VerdictPassed, "")
 	s.look()
 	s.host.takeMessages()
 	s.push("e")
