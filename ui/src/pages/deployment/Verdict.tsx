@@ -12,6 +12,7 @@ import { Time } from "@/components/Time";
 import { verdictTexts as t } from "@/pages/deployment/verdictTexts";
 import { ReadFailed } from "./ReadFailed";
 import { stateOfVerdict } from "./verdictState";
+import "./comments.css";
 
 type Said = Schemas["Verdict"];
 type Outcome = Schemas["VerdictOutcome"];
@@ -24,7 +25,7 @@ export default function Verdict({ deployment: { id } }: { deployment: Deployment
     <section className="pane comments" aria-label={t.title}>
       <ReadFailed what={t.unread} query={query} />
       {query.isPending ? <Skeletons count={3} height={56} /> : null}
-      {all?.items.length === 0 ? <EmptyState title={t.empty}>{t.emptyMore}</EmptyState> : null}
+      {all?.items.length === 0 ? <Nothing may={all.may} /> : null}
       {all?.items.map((one) => (
         <One key={one.id} verdict={one} />
       ))}
@@ -32,6 +33,12 @@ export default function Verdict({ deployment: { id } }: { deployment: Deployment
       {all?.refusal ? <p className="t2">{all.refusal}</p> : null}
     </section>
   );
+}
+
+/** Whoever may say the first one needs no picture of an empty page above the place for it. */
+function Nothing({ may }: { may: boolean }) {
+  if (may) return <p className="t2">{t.emptyMore}</p>;
+  return <EmptyState title={t.empty}>{t.emptyMore}</EmptyState>;
 }
 
 function One({ verdict }: { verdict: Said }) {
