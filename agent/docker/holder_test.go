@@ -52,14 +52,7 @@ func TestHolder_IsSharedByPlugins(t *testing.T) {
 		strings.HasPrefix(modes["first"], "container:") {
 		t.Errorf("the holder is %s, the plugins' networks are %v", holder.ID, modes)
 	}
-	for _, p := range all {
-		if got := r.reach(p, "web:80"); !strings.HasPrefix(got, "connected") {
-			t.Errorf("%s: %s", p.Step, got)
-		}
-	}
-	if n := r.kinds(agent.KindHolder) + r.kinds(agent.KindPlugin); n != 0 {
-		t.Errorf("%d containers are left", n)
-	}
+	r.mustReachAndLeaveNothing(all)
 }
 
 // A plugin whose place went away before its turn gets another one, and nobody's else.
@@ -70,14 +63,7 @@ func TestHolder_EndsBeforeItsPluginsTurn(t *testing.T) {
 	r.start(r.service(id, "web"))
 	all := r.prepareShared(r.Docker, id, "first", "second", "third")
 	r.removeByHand(r.find(agent.KindHolder).ID)
-	for _, p := range all {
-		if got := r.reach(p, "web:80"); !strings.HasPrefix(got, "connected") {
-			t.Errorf("%s: %s", p.Step, got)
-		}
-	}
-	if n := r.kinds(agent.KindHolder) + r.kinds(agent.KindPlugin); n != 0 {
-		t.Errorf("%d containers are left", n)
-	}
+	r.mustReachAndLeaveNothing(all)
 }
 
 // The holder of an agent that died ends with it, and the next list of objects takes it away.
@@ -105,6 +91,19 @@ func TestHolder_EndsWithItsAgent(t *testing.T) {
 			Add("label", "nullops.kind="+string(agent.KindHolder))})
 	if err != nil || len(all.Items) != 0 {
 		t.Errorf("left are %+v, error %v", all.Items, err)
+	}
+}
+
+// mustReachAndLeaveNothing runs the plugins in order, each of which has to reach the service web.
+func (r *rig) mustReachAndLeaveNothing(all []agent.PluginSpec) {
+	r.t.Helper()
+	for _, p := range all {
+		if got := r.reach(p, "web:80"); !strings.HasPrefix(got, "connected") {
+			r.t.Errorf("%s: %s", p.Step, got)
+		}
+	}
+	if n := r.kinds(agent.KindHolder) + r.kinds(agent.KindPlugin); n != 0 {
+		r.t.Errorf("%d containers are left", n)
 	}
 }
 
