@@ -35,6 +35,7 @@ function offersOf(shown: ReactNode): string[] {
   const session = (id: string) => ({ id, current: false, agent: "", address: "", used_at: at });
   cache.setQueryData(keys.queryKey, [
     { name: "a", present: true, primary: true, values: 1, uses: [] },
+    { name: "b", present: true, primary: false, values: 1, uses: [] }, // something to reseal
   ]);
   cache.setQueryData(sessions.queryKey, ["b", "c"].map(session) as never);
   cache.setQueryData(["certificates"], []);
