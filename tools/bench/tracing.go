@@ -13,6 +13,9 @@ import (
 const (
 	tracedRow = "ingress_local_rps_traced"
 	tracedP99 = "ingress_local_p99_traced"
+	// tracedSlices is how often both sides take turns in one round, for a second each. A machine
+	// drifts by more within seconds than tracing may cost: only neighbours can be compared.
+	tracedSlices = 8
 )
 
 // tracingGroup measures what tracing costs a request through the ingress. Without a collector
@@ -52,20 +55,38 @@ func prepareTracing(ctx context.Context, l *lab) (round, func(context.Context) e
 	if err != nil {
 		return nil, nil, errors.Join(err, undo(ctx))
 	}
-	do := func(ctx context.Context, s *samples) error {
-		return s.inTurn(func() error {
-			f, err := l.loadContestant(ctx, on, false)
-			s.addOurs(tracedRow, f.perSecond)
-			s.addOurs(tracedP99, f.p99)
-			return err
-		}, func() error {
-			f, err := l.loadContestant(ctx, off, false)
-			s.addPeer(tracedRow, f.perSecond)
-			s.addPeer(tracedP99, f.p99)
-			return err
-		})
-	}
+	do := func(ctx context.Context, s *samples) error { return l.compareTracing(ctx, s, on, off) }
 	return do, undo, nil
+}
+
+// compareTracing loads both ingresses in short turns, and begins with the other one each time.
+func (l *lab) compareTracing(ctx context.Context, s *samples, on, off contestant) error {
+	var traced, untraced float64
+	load := func(c contestant, sum *float64) func() error {
+		return func() error {
+			perSecond, _, err := loadPlain(ctx, c, "1")
+			*sum += perSecond / tracedSlices
+			return err
+		}
+	}
+	turns := samples{turn: s.turn}
+	for range tracedSlices {
+		if err := turns.inTurn(load(on, &traced), load(off, &untraced)); err != nil {
+			return err
+		}
+		turns.turn++
+	}
+	s.addOurs(tracedRow, traced)
+	s.addPeer(tracedRow, untraced)
+	return s.inTurn(func() error {
+		p99, err := measureOpenLoop(ctx, on, false, l.openRate())
+		s.addOurs(tracedP99, p99)
+		return err
+	}, func() error {
+		p99, err := measureOpenLoop(ctx, off, false, l.openRate())
+		s.addPeer(tracedP99, p99)
+		return err
+	})
 }
 
 // startLocalIngress starts one more ingress that gets sockets passed.

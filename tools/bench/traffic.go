@@ -187,7 +187,7 @@ func (l *lab) loadContestant(ctx context.Context, c contestant, h2 bool) (f load
 	if h2 {
 		f.perSecond, requests, err = loadH2(ctx, c)
 	} else {
-		f.perSecond, requests, err = loadPlain(ctx, c)
+		f.perSecond, requests, err = loadPlain(ctx, c, loadFor)
 	}
 	if err != nil {
 		return f, err
@@ -200,9 +200,10 @@ func (l *lab) loadContestant(ctx context.Context, c contestant, h2 bool) (f load
 	return f, err
 }
 
-// loadPlain lets wrk ask over HTTP/1.1.
-func loadPlain(ctx context.Context, c contestant) (perSecond, requests float64, err error) {
-	argv := []string{"wrk", "-t", threads, "-c", strconv.Itoa(connections), "-d", loadFor + "s"}
+// loadPlain lets wrk ask over HTTP/1.1 for so many seconds.
+func loadPlain(ctx context.Context, c contestant, seconds string) (
+	perSecond, requests float64, err error) {
+	argv := []string{"wrk", "-t", threads, "-c", strconv.Itoa(connections), "-d", seconds + "s"}
 	if c.host != "" {
 		argv = append(argv, "-H", "Host: "+c.host)
 	}
