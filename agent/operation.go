@@ -269,6 +269,7 @@ func (o operation) createAhead(ctx context.Context) error {
 
 func (o operation) probeService(ctx context.Context) operationResult {
 	spec := minimalServiceSpec(o.goal, o.do.Step)
+	spec.Starting = o.do.Starting
 	p, err := o.base.runtime.Probe(ctx, spec)
 	if err != nil {
 		r := o.classifyErr(ctx, err, "probe")

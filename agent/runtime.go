@@ -157,6 +157,9 @@ type ServiceSpec struct {
 	// Never: only StartService starts it again when it has ended. Runtimes whose engine starts
 	// nothing by itself need not know.
 	Never bool
+	// Starting: the service has not been ready in this run. A runtime may let it use more
+	// processors than its limit, which holds again when Probe says that it is healthy.
+	Starting bool
 	// Results is where a job leaves files that are read when it has ended, as a pattern of
 	// FileReader.ReadFiles; empty if none are. Runtimes that can read any file then need not know.
 	Results string

@@ -62,6 +62,9 @@ type Config struct {
 	// SandboxMemory is what sandboxes that wait for their turn may take of the node's
 	// memory, in bytes; default 256 MiB, negative means that none are prepared.
 	SandboxMemory int64
+	// StartCPU is how many processors a service may use that is slow to start, until it is ready,
+	// if its limit is lower. Zero means no more than its limit.
+	StartCPU float64
 	// Runtime is the OCI runtime that containers of deployments are created with, by the name that
 	// the engine knows it by. Empty is the engine's default.
 	Runtime string

@@ -71,10 +71,13 @@ func (pr *probes) Probe(ctx context.Context, s agent.ServiceSpec) (agent.ProbeRe
 	if timeout <= 0 {
 		timeout = probeTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	p, err := pr.runProbe(ctx, s, c)
+	p, err := pr.runProbe(within, s, c)
 	p.StartedAt = started
+	if err == nil {
+		err = pr.adjustCPU(ctx, s, c, p)
+	}
 	if err != nil {
 		return p, fmt.Errorf("probe service %s: %w", s.Step, err)
 	}

@@ -25,6 +25,8 @@ type StartOperation struct {
 	Attempt int
 	// Reply is what Answer makes outputs of.
 	Reply *wire.Answer
+	// Starting: the service that is probed has not been ready in this run.
+	Starting bool
 	// Keep: Remove leaves the step's sandbox that waits, because its delete will use it.
 	Keep bool
 }

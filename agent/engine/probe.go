@@ -65,7 +65,8 @@ func (b *prober) continueProbing() {
 		)
 		return
 	}
-	b.current = b.startOperation(StartOperation{Kind: Probe, Step: b.startup.step})
+	b.current = b.startOperation(
+		StartOperation{Kind: Probe, Step: b.startup.step, Starting: true})
 }
 
 // followJob probes a job when it is time to, and stops it at its deadline.

@@ -171,7 +171,8 @@ func openDocker(ctx context.Context, s Settings, install string, hook failpoint.
 	}
 	config := docker.Config{Host: dockerHost(s.Agent.Docker), Install: install,
 		DataDir: s.Agent.Data, RunDir: s.Agent.Run, SubnetRange: subnets, StopGrace: grace,
-		SandboxMemory: s.Agent.Sandboxes.memoryBytes(), Runtime: s.Agent.OCI, Failpoint: hook,
+		SandboxMemory: s.Agent.Sandboxes.memoryBytes(), StartCPU: s.Agent.Starting.CPU,
+		Runtime: s.Agent.OCI, Failpoint: hook,
 		EngineMayBeDown: true, Log: logs.Of(log, "docker")}
 	if s.Agent.Guard {
 		config.Guard = &docker.Guard{Port: portOf(s.Agent.Listen)}

@@ -42,6 +42,7 @@ type AgentSettings struct {
 	// Offers is for nodes that decide themselves what they take.
 	Offers    OfferSettings   `description:"Who decides about deployments on a reactive node."`
 	Sandboxes SandboxSettings `description:"Containers started before their step's turn."`
+	Starting  StartSettings   `description:"Services that are not ready yet."`
 }
 
 // ingressUser is agent.ingress as a number; -1 without one.
