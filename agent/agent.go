@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/nullops/nullops/agent/mailbox"
 	"github.com/nullops/nullops/agent/offer"
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/internal/durable"
@@ -55,6 +57,8 @@ type Config struct {
 	CollectEvery time.Duration
 	// Sandboxes is how many sandboxes of later plugins one run may have ready; zero is none.
 	Sandboxes int
+	// Mails bounds the mails of deployments that are caught; the zero value catches none.
+	Mails mailbox.Limits
 	// Offers is how the site decides about deployments that the node is offered.
 	Offers offer.Config
 	// Diagnosis lets the control plane look at this process.
@@ -75,6 +79,7 @@ type Agent struct {
 	volumes     *volumeServer
 	deployments *deploymentServer
 	maintenance *maintenance
+	mails       *mailCatcher
 }
 
 // base is what all parts of an agent use.
@@ -148,6 +153,10 @@ func assembleParts(b *base) *Agent {
 		witnessed: make(chan wire.AuditHead, 1)}
 	a.volumes = &volumeServer{base: b, lister: a.lister, writing: map[string]chan struct{}{}}
 	a.maintenance = &maintenance{base: b, sessions: a.sessions}
+	a.mails = &mailCatcher{base: b, oldRelays: map[string]bool{}}
+	if b.config.Mails.Mail > 0 {
+		a.mails.boxes = mailbox.Open(filepath.Join(b.config.Data, mailboxDir), b.config.Mails)
+	}
 	return a
 }
 
@@ -254,6 +263,7 @@ func (a *Agent) run(ctx context.Context) error {
 	group.Go(func() error { return a.node.watchNode(ctx) })
 	group.Go(func() error { return a.node.watchIsolation(ctx) })
 	group.Go(func() error { return a.deployments.passer.cutRemoved(ctx) })
+	group.Go(func() error { return a.mails.catchMails(ctx) })
 	group.Go(func() error { return a.serveHTTP(ctx) })
 	err := group.Wait()
 	a.loop.ops.Wait()

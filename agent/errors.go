@@ -23,6 +23,10 @@ var ErrNotFound = errors.New("not found")
 // pulled. Nothing has run.
 var ErrNoImage = errors.New("its image is not on the node any more")
 
+// ErrNoMailPort says that a deployment takes no mails: its relay is an earlier release's, or was
+// made without a mail port.
+var ErrNoMailPort = errors.New("the deployment's relay takes no mails")
+
 // LoopbackError says why a service's port refuses connections: something listens
 // there, but on loopback addresses only, where nobody outside its container can
 // connect to it.

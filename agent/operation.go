@@ -143,7 +143,12 @@ func (o operation) callRuntime(ctx context.Context) operationResult {
 }
 
 func (o operation) prepareDeployment(ctx context.Context) error {
-	err := o.base.runtime.Prepare(ctx, o.goal.Deployment)
+	prepare := o.base.runtime.Prepare
+	if catcher, can := o.base.runtime.(MailCatcher); can && o.base.config.Mails.Mail > 0 &&
+		!namesMail(o.goal) {
+		prepare = catcher.PrepareWithMail
+	}
+	err := prepare(ctx, o.goal.Deployment)
 	limiter, ok := o.base.runtime.(DeploymentLimiter)
 	if err != nil || !ok {
 		return err

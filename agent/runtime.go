@@ -179,6 +179,23 @@ type ServicePreparer interface {
 	CreateService(ctx context.Context, s ServiceSpec) error
 }
 
+// MailHost and MailPort are where the containers of a deployment send mails to.
+const (
+	MailHost = "mail"
+	MailPort = 1025
+)
+
+// MailCatcher is a Runtime in whose deployments something can listen for mails.
+type MailCatcher interface {
+	// PrepareWithMail is Prepare for a deployment in whose network MailHost and MailPort lead to
+	// AcceptMail. A step must not have that name.
+	PrepareWithMail(ctx context.Context, deployment string) error
+	// AcceptMail waits for the next connection that a container of the deployment opens to its mail
+	// port. Until it is called, clients wait. A deployment that is not prepared is ErrNotFound, one
+	// that was prepared without a mail port ErrNoMailPort.
+	AcceptMail(ctx context.Context, deployment string) (net.Conn, error)
+}
+
 // DeploymentLimiter is a Runtime whose engine can hold all containers of a deployment together to a
 // limit, beside that of each.
 type DeploymentLimiter interface {

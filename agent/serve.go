@@ -37,6 +37,7 @@ func (a *Agent) newHandler(ctx context.Context) http.Handler {
 	mux.HandleFunc("GET "+wire.PathDiagnosis, a.config.Diagnosis.serveDiagnosis)
 	mux.HandleFunc("PUT "+wire.PathLogLevel, a.config.Diagnosis.serveLevel)
 	mux.HandleFunc("POST "+wire.PathGiveUp, a.deployments.serveGiveUp)
+	a.mails.registerMails(mux)
 	maintenance := a.maintenance.maintenanceHandler()
 	mux.Handle(wire.PathInventory, maintenance)
 	mux.Handle(wire.PathUpgrade, maintenance)

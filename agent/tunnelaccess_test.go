@@ -122,7 +122,8 @@ func (n *node) refusesCommands(ingress *wire.Identity) {
 	for _, asked := range []string{"GET " + wire.PathServiceLogs, "GET " + wire.PathDeployment,
 		"POST " + wire.PathChecks, "GET " + wire.PathVolumes, "GET " + wire.PathVolume,
 		"PUT " + wire.PathVolume, "GET " + wire.PathInventory, "POST " + wire.PathUpgrade,
-		"GET " + wire.PathSession, "GET /"} {
+		"GET " + wire.PathMails,
+		"DELETE " + wire.PathMails, "GET " + wire.PathSession, "GET /"} {
 		method, path, _ := strings.Cut(asked, " ")
 		r, err := http.NewRequestWithContext(ctx, method, "http://agent"+volume.Replace(path), nil)
 		if err != nil {

@@ -103,8 +103,9 @@ type Docker struct {
 }
 
 var (
-	_ agent.Runtime = (*Docker)(nil)
-	_ agent.Prober  = (*Docker)(nil)
+	_ agent.Runtime     = (*Docker)(nil)
+	_ agent.Prober      = (*Docker)(nil)
+	_ agent.MailCatcher = (*Docker)(nil)
 )
 
 // New connects to the engine and checks the folders. An engine that does not

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -44,6 +45,32 @@ type relays struct {
 
 // Prepare makes the deployment's network and relay, and waits until the relay listens.
 func (rl *relays) Prepare(ctx context.Context, deployment string) error {
+	return rl.prepareRelay(ctx, deployment, false)
+}
+
+// PrepareWithMail is Prepare for a deployment whose relay takes mails under the name mail.
+func (rl *relays) PrepareWithMail(ctx context.Context, deployment string) error {
+	return rl.prepareRelay(ctx, deployment, true)
+}
+
+// AcceptMail waits for the next connection to the mail port of a deployment's relay.
+func (rl *relays) AcceptMail(ctx context.Context, deployment string) (net.Conn, error) {
+	if err := checkNames(deployment); err != nil {
+		return nil, err
+	}
+	conn, err := sidecar.AcceptMail(ctx, rl.findRelaySocket(deployment))
+	switch {
+	case errors.Is(err, sidecar.ErrNoMailPort):
+		return nil, agent.ErrNoMailPort
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("deployment %s has no relay: %w", deployment, agent.ErrNotFound)
+	case err != nil:
+		return nil, fmt.Errorf("mails of deployment %s: %w", deployment, err)
+	}
+	return conn, nil
+}
+
+func (rl *relays) prepareRelay(ctx context.Context, deployment string, mail bool) error {
 	if err := checkNames(deployment); err != nil {
 		return err
 	}
@@ -57,6 +84,10 @@ func (rl *relays) Prepare(ctx context.Context, deployment string) error {
 		return err
 	}
 	spec := rl.relayContainer(deployment)
+	if mail {
+		spec.alias = agent.MailHost
+		spec.config.Cmd = append(spec.config.Cmd, strconv.Itoa(agent.MailPort))
+	}
 	if err := rl.ensureRunning(ctx, spec, true); err != nil {
 		return fmt.Errorf("relay of deployment %s: %w", deployment, err)
 	}

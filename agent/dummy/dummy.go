@@ -22,6 +22,7 @@ type Runtime struct {
 	mu      sync.Mutex
 	objects map[string]*object
 	images  map[string]bool
+	mails   map[string]chan net.Conn
 	ledger  []string
 	knobs   Hooks
 	watch   []chan struct{}
@@ -31,6 +32,7 @@ type Runtime struct {
 var (
 	_ agent.Runtime         = (*Runtime)(nil)
 	_ agent.ServicePreparer = (*Runtime)(nil)
+	_ agent.MailCatcher     = (*Runtime)(nil)
 )
 
 // object is one thing, by its deterministic name.
@@ -65,7 +67,8 @@ type Hooks struct {
 
 // New makes an empty engine.
 func New(k Hooks) *Runtime {
-	return &Runtime{objects: map[string]*object{}, images: map[string]bool{}, knobs: k}
+	return &Runtime{objects: map[string]*object{}, images: map[string]bool{},
+		mails: map[string]chan net.Conn{}, knobs: k}
 }
 
 // SetHooks replaces the knobs.
@@ -361,6 +364,7 @@ func (r *Runtime) RemoveDeployment(
 				delete(r.objects, name)
 			}
 		}
+		delete(r.mails, deployment)
 		return nil
 	})
 	return left, err

@@ -111,8 +111,8 @@ func requestConn(ctx context.Context, conn *net.UnixConn, q dialRequest) (net.Co
 	}
 	_ = conn.SetDeadline(time.Now().Add(timeout + requestTime))
 	q.Timeout = max(timeout.Milliseconds(), 1)
-	if err := json.NewEncoder(conn).Encode(q); err != nil {
-		return nil, fmt.Errorf("ask relay: %w", err)
+	if err := writeRequest(conn, q); err != nil {
+		return nil, err
 	}
 	r, fd, err := readReply(conn)
 	if err != nil {
@@ -122,6 +122,13 @@ func requestConn(ctx context.Context, conn *net.UnixConn, q dialRequest) (net.Co
 		return nil, &DialError{Service: q.Service, Port: q.Port, Code: r.Code, Message: r.Message}
 	}
 	return connFromDescriptor(fd)
+}
+
+func writeRequest(conn *net.UnixConn, q dialRequest) error {
+	if err := json.NewEncoder(conn).Encode(q); err != nil {
+		return fmt.Errorf("ask relay: %w", err)
+	}
+	return nil
 }
 
 // readReply reads one reply and the descriptor that comes with its first byte.

@@ -38,6 +38,9 @@ type dialRequest struct {
 	Port    int    `json:"port"`
 	// Timeout is in milliseconds.
 	Timeout int64 `json:"timeout"`
+	// Accept asks instead for the next connection to the relay's mail port. Relays of earlier
+	// releases take such a request for a bad target.
+	Accept bool `json:"accept,omitempty"`
 }
 
 // dialReply answers a request. With no Code, a socket comes along.
@@ -46,8 +49,9 @@ type dialReply struct {
 	Message string `json:"message,omitempty"`
 }
 
-// ServeRelay runs the relay on a unix socket until the context ends.
-func ServeRelay(ctx context.Context, socket string) error {
+// ServeRelay runs the relay on a unix socket until the context ends. If mailPort is not empty, it
+// listens there too, for the deployment's mails.
+func ServeRelay(ctx context.Context, socket, mailPort string) error {
 	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old socket: %w", err)
 	}
@@ -58,13 +62,23 @@ func ServeRelay(ctx context.Context, socket string) error {
 	}
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() })
 	defer stop()
-	names := newServiceResolver(net.DefaultResolver.LookupNetIP)
-	return names.acceptRequests(ctx, listener.(*net.UnixListener))
+	r := &relay{serviceResolver: newServiceResolver(net.DefaultResolver.LookupNetIP)}
+	if mailPort != "" {
+		if r.mails, err = listenForMails(ctx, mailPort); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	return r.acceptRequests(ctx, listener.(*net.UnixListener))
 }
 
-func (n *serviceResolver) acceptRequests(
-	ctx context.Context, listener *net.UnixListener,
-) error {
+// relay answers the agent's requests.
+type relay struct {
+	*serviceResolver
+	// mails is nil if the relay has no mail port.
+	mails *mailQueue
+}
+
+func (r *relay) acceptRequests(ctx context.Context, listener *net.UnixListener) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	slots := make(chan struct{}, maxPending)
@@ -87,17 +101,21 @@ func (n *serviceResolver) acceptRequests(
 		wg.Go(func() {
 			defer func() { <-slots }()
 			defer func() { _ = conn.Close() }()
-			n.answerRequest(ctx, conn)
+			r.answerRequest(ctx, conn)
 		})
 	}
 }
 
 // answerRequest serves one request. A malformed request gets no response: only the agent
 // can reach the socket.
-func (n *serviceResolver) answerRequest(ctx context.Context, conn *net.UnixConn) {
+func (r *relay) answerRequest(ctx context.Context, conn *net.UnixConn) {
 	_ = conn.SetDeadline(time.Now().Add(requestTime))
 	var q dialRequest
 	if err := json.NewDecoder(io.LimitReader(conn, maxRequest)).Decode(&q); err != nil {
+		return
+	}
+	if q.Accept && r.mails != nil {
+		r.mails.passNext(ctx, conn)
 		return
 	}
 	timeout := time.Duration(q.Timeout) * time.Millisecond
@@ -108,10 +126,10 @@ func (n *serviceResolver) answerRequest(ctx context.Context, conn *net.UnixConn)
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if q.Port == lookupPort {
-		_ = sendReply(conn, n.answerLookup(ctx, q.Service), nil)
+		_ = sendReply(conn, r.answerLookup(ctx, q.Service), nil)
 		return
 	}
-	target, err := n.dialService(ctx, q)
+	target, err := r.dialService(ctx, q)
 	if err != nil {
 		_ = sendReply(conn, dialReply{Code: codeOf(err), Message: err.Error()}, nil)
 		return

@@ -426,7 +426,7 @@ func TestServeRelay_ReplacesTheOldSocket(t *testing.T) {
 	_ = old.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- ServeRelay(ctx, socket) }()
+	go func() { ended <- ServeRelay(ctx, socket, "") }()
 	var answer *DialError
 	for deadline := time.Now().Add(10 * time.Second); !errors.As(err, &answer); {
 		if time.Now().After(deadline) {
@@ -442,7 +442,7 @@ func TestServeRelay_ReplacesTheOldSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"folder": "remove old socket", "no/s": "listen"} {
-		err := ServeRelay(t.Context(), filepath.Join(dir, name))
+		err := ServeRelay(t.Context(), filepath.Join(dir, name), "")
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("at %s: %v", name, err)
 		}

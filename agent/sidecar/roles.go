@@ -39,7 +39,7 @@ const (
 const relayGC = 10
 
 // errUsage is shown when the binary is started with wrong arguments.
-var errUsage = errors.New("usage: sidecar relay SOCKET | " +
+var errUsage = errors.New("usage: sidecar relay SOCKET [MAILPORT] | " +
 	"sidecar init ENVFILE -- COMMAND [ARG]… | " +
 	"sidecar check ENVFILE FOLDER -- COMMAND [ARG]… | sidecar check-output FOLDER | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
@@ -110,7 +110,11 @@ func runRole(args []string) error {
 	case "relay", "gate": // gate is what earlier releases called it
 		debug.SetGCPercent(relayGC)
 		runtime.GOMAXPROCS(1)
-		if err := ServeRelay(ctx, args[1]); err != nil {
+		mailPort := ""
+		if len(args) > 2 {
+			mailPort = args[2]
+		}
+		if err := ServeRelay(ctx, args[1], mailPort); err != nil {
 			return &exitError{code: exitRelay, err: err}
 		}
 		return nil

@@ -33,7 +33,7 @@ func startRelay(t *testing.T) string {
 	t.Cleanup(func() { _ = os.RemoveAll(short) })
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- sidecar.ServeRelay(ctx, filepath.Join(short, "s")) }()
+	go func() { ended <- sidecar.ServeRelay(ctx, filepath.Join(short, "s"), "") }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -66,7 +66,8 @@ func runAgent(ctx context.Context, s Settings, log *slog.Logger) error {
 	defer runtime.Close()
 	config := agent.Config{Data: s.Agent.Data, Token: token, Build: wire.Build(release),
 		Log: logs.Of(log, "agent"), ProbeEvery: s.probeEvery(), DiskFloor: floor,
-		Offers: s.Agent.Offers.config(), Sandboxes: s.Agent.Sandboxes.Ahead, Failpoint: hook}
+		Offers: s.Agent.Offers.config(), Sandboxes: s.Agent.Sandboxes.Ahead,
+		Mails: s.Agent.Mails.limits(), Failpoint: hook}
 	config.Sockets, config.Diagnosis = s.Agent.Sockets, agentDiagnosis(s)
 	if config.IngressUser, err = s.Agent.ingressUser(); err != nil {
 		return err

@@ -40,9 +40,10 @@ type AgentSettings struct {
 	Sockets string `description:"Folder of a socket for the ingress on this machine; empty is off."`
 	Ingress string `description:"User or user id of that ingress, unless root or the agent's own."`
 	// Offers is for nodes that decide themselves what they take.
-	Offers    OfferSettings   `description:"Who decides about deployments on a reactive node."`
-	Sandboxes SandboxSettings `description:"Containers started before their step's turn."`
-	Starting  StartSettings   `description:"Services that are not ready yet."`
+	Offers    OfferSettings      `description:"Who decides about deployments on a reactive node."`
+	Sandboxes SandboxSettings    `description:"Containers started before their step's turn."`
+	Starting  StartSettings      `description:"Services that are not ready yet."`
+	Mails     CaughtMailSettings `description:"Mails that deployments send to mail:1025."`
 }
 
 // ingressUser is agent.ingress as a number; -1 without one.

@@ -188,6 +188,7 @@ func defaultSettings() Settings {
 				VolumeSize: "10Gi", GPU: "nvidia.com/gpu"},
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
 			Floor: "10%", Sandboxes: defaultSandboxes(), Starting: StartSettings{CPU: 2},
+			Mails: defaultMails(),
 			Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
@@ -359,7 +360,7 @@ func (s Settings) checkDoctor() error {
 		absolutePath("agent.run", s.Agent.Run),
 		optionalPath("agent.sockets", s.Agent.Sockets), s.Agent.checkIngress(),
 		s.Agent.checkRuntime(), err, bad, unfit, s.Agent.Offers.check(), s.Agent.Sandboxes.check(),
-		s.Agent.Starting.check(), s.checkCommon(),
+		s.Agent.Starting.check(), s.Agent.Mails.check(), s.checkCommon(),
 	)
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/smtp"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -183,6 +184,8 @@ func act(what string, n int) {
 		eat()
 	case "forks":
 		forks(n)
+	case "mail":
+		sendMails(n)
 	case "look":
 		look()
 	case "lines":
@@ -193,6 +196,19 @@ func act(what string, n int) {
 		fmt.Fprintln(os.Stderr, strings.Repeat("ä", n/2))
 		fmt.Fprint(os.Stderr, "bad \xff\x00 end")
 	}
+}
+
+// sendMails sends mails as an application does.
+func sendMails(n int) {
+	for i := range n {
+		err := smtp.SendMail("mail:1025", nil, "app@example.com", []string{"ann@example.com"},
+			fmt.Appendf(nil, "Subject: mail %d of %d\r\n\r\nHello\r\n", i+1, n))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "no mail:", err)
+			os.Exit(3)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "sent", n)
 }
 
 // record reports to a ledger that it runs: on the host that it is told, or else beyond the
