@@ -61,6 +61,44 @@ type RelocationTask struct {
 	Resume []pipeline.StepKey
 }
 
+// Copies lists what is copied.
+func (t RelocationTask) Copies() []VolumeCopy {
+	all := make([]VolumeCopy, len(t.Volumes))
+	for i, v := range t.Volumes {
+		all[i] = VolumeCopy{Source: t.Deployment, SourceVolume: v, From: t.From,
+			RelocationAttempt: t.RelocationAttempt, Volume: v, To: t.To}
+	}
+	return all
+}
+
+// VolumeCopy is one volume that is copied: from one deployment to the same one on another node, or
+// to another one.
+type VolumeCopy struct {
+	Source       DeploymentID
+	SourceVolume VolumeName
+	From         NodeID
+	// RelocationAttempt is named to the agent that writes.
+	RelocationAttempt
+	Volume VolumeName
+	To     NodeID
+}
+
+// FillTask is an update whose volumes are filled from another deployment's.
+type FillTask struct {
+	RelocationAttempt
+	Source   DeploymentID
+	From, To NodeID
+	Copies   []VolumeCopy
+}
+
+// KeptData says which volumes of a deployment its update begins with, and which not, as
+// service/volume.
+type KeptData struct {
+	Kept []string
+	// Stay are kept on their node by the pipeline, Dropped are not in the update's pipeline.
+	Stay, Dropped []string
+}
+
 // VolumesState is how a deployment's volumes are on one node.
 type VolumesState struct {
 	// Still says that nothing runs on the node; Stopped lists the services with restart "never"
@@ -85,6 +123,10 @@ type HoldPurpose string
 const (
 	HoldForBackup  HoldPurpose = "backup"
 	HoldForRestore HoldPurpose = "restore"
+	// HoldForFill keeps the run of an update waiting until its volumes are filled; the deployment
+	// that it is prepared beside stands still as HoldAsSource, with the update as the holder.
+	HoldForFill  HoldPurpose = "fill"
+	HoldAsSource HoldPurpose = "source"
 )
 
 // VolumeHold keeps the services of a deployment stopped while its volumes are read or written.

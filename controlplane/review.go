@@ -47,6 +47,8 @@ type ReviewRule struct {
 	APIURL string
 	// Updates says how a newer build gets to the addresses.
 	Updates ReviewUpdates
+	// Data says what a newer build begins with.
+	Data ReviewData
 	// Aliases has addresses follow what of the rule is ready; see ReviewAlias.
 	Aliases bool
 	// Forks takes pull requests from forks, each commit of which somebody has to approve.
@@ -64,6 +66,16 @@ type ReviewUpdates string
 const (
 	UpdateAside   ReviewUpdates = "aside"
 	UpdateReplace ReviewUpdates = "replace"
+)
+
+// ReviewData says what the volumes of a newer build begin with.
+type ReviewData string
+
+// The ways. Fresh volumes are empty; with keep they hold what those of the deployment that runs
+// held when it was stopped for it.
+const (
+	DataFresh ReviewData = "fresh"
+	DataKeep  ReviewData = "keep"
 )
 
 // ReviewFilter narrows a rule to some pull requests. Of labels, authors and paths one has to match;

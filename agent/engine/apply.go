@@ -23,6 +23,7 @@ func (a *applier) advanceRun() {
 	}
 	if a.work.Still {
 		a.pulls.startPulls()
+		a.failUnpulled()
 		return
 	}
 	key, left := a.nextStep()
@@ -44,6 +45,20 @@ func (a *applier) advanceRun() {
 		return
 	}
 	a.advanceStep(key)
+}
+
+// failUnpulled ends a run whose images are not all there, before another deployment is stopped
+// for the volumes that this one waits for.
+func (a *applier) failUnpulled() {
+	if a.work.Elsewhere {
+		return
+	}
+	for _, key := range a.order {
+		if p := a.pulls.byStep[key]; p != nil && p.failed != nil {
+			a.failStep(key, *p.failed)
+			return
+		}
+	}
 }
 
 // prepareRun reports whether steps can run: secrets are here, the network is made.

@@ -46,7 +46,7 @@ func New(deployment string) *Machine {
 		starts:  serviceStarts{run: &m.run, services: &m.services, sandboxes: &m.boxes},
 		plugins: &m.plugins, crashes: &m.crashes}
 	m.undo = undo{run: &m.run, secrets: &m.secrets, sandboxes: &m.boxes}
-	m.quiesce = quiesce{core: c, services: &m.services, prober: &m.prober}
+	m.quiesce = quiesce{core: c, services: &m.services, prober: &m.prober, pulls: &m.pulls}
 	m.upkeep = upkeep{core: c, secrets: &m.secrets, pulls: &m.pulls, services: &m.services,
 		prober: &m.prober, quiesce: &m.quiesce, strays: &m.strays}
 	m.goals = goalQueue{run: &m.run, secrets: &m.secrets, forgetRun: m.forgetRun}

@@ -13,6 +13,9 @@ import (
 // it pulls images and then waits until the volumes are written. Plugins have run once, for
 // both nodes: the node that the deployment is not on runs neither their create nor their
 // delete.
+//
+// A deployment that takes another one's place may begin with that one's volumes. Its run waits
+// as one that arrives does, with its images, and then does all its steps.
 
 // CodeCopyLost fails a run whose journal does not say that its volumes were copied.
 const CodeCopyLost = "copy_lost"
@@ -22,6 +25,7 @@ type quiesce struct {
 	*core
 	services *serviceTable
 	prober   *prober
+	pulls    *imagePulls
 }
 
 // beginMigrated begins a run that another node has done, except for the services that stay
@@ -54,13 +58,25 @@ func (q *quiesce) quiescedAt() int64 {
 		return 0
 	}
 	quiet := q.phase == wire.PhaseReady && !slices.ContainsFunc(q.order, q.needsQuiesce)
-	if q.work.Elsewhere {
+	switch {
+	case q.work.Elsewhere:
 		quiet = q.phase == wire.PhaseApplying && q.prepared
+	case q.phase == wire.PhaseApplying:
+		quiet = q.work.Attempt != "" && q.isUntouched()
 	}
 	if !quiet {
 		return 0
 	}
 	return q.lastOp
+}
+
+// isUntouched reports whether a run that begins with the volumes of another deployment has all
+// its images, and has done nothing else yet. Only then is the other one worth stopping.
+func (q *quiesce) isUntouched() bool {
+	return q.prepared && !slices.ContainsFunc(q.order, func(key pipeline.StepKey) bool {
+		s := q.steps[key]
+		return s.Started || s.Done || q.pulls.hasImage(key) && !q.pulls.isPulled(key)
+	})
 }
 
 func (q *quiesce) needsQuiesce(key pipeline.StepKey) bool {

@@ -73,6 +73,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Revocations", revocations},
 		{"Drained", drainNode},
 		{"Moved", moveWithData},
+		{"KeepsData", keepsData},
 		{"BackedUpVolumes", backedUpVolumes},
 		{"HostilePeers", hostilePeers},
 		{"TwoNodes", twoNodes},

@@ -378,12 +378,9 @@ func (steady) Volumes(context.Context, controlplane.NodeID, controlplane.Deploym
 }
 
 func (s steady) CopyVolume(
-	_ context.Context,
-	j controlplane.RelocationTask,
-	_ controlplane.VolumeName,
-	moved func(int) error,
+	_ context.Context, c controlplane.VolumeCopy, moved func(int) error,
 ) error {
-	s.copied <- j.Deployment
+	s.copied <- c.Deployment
 	return moved(10)
 }
 

@@ -1122,6 +1122,24 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for RuleData.
+const (
+	RuleDataFresh RuleData = "fresh"
+	RuleDataKeep  RuleData = "keep"
+)
+
+// Valid indicates whether the value is a known member of the RuleData enum.
+func (e RuleData) Valid() bool {
+	switch e {
+	case RuleDataFresh:
+		return true
+	case RuleDataKeep:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RuleSource.
 const (
 	RuleSourceGeneric  RuleSource = "generic"
@@ -4736,11 +4754,14 @@ type Rule struct {
 	Active bool `json:"active"`
 
 	// Aliases Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch.
-	Aliases     *bool     `json:"aliases,omitempty"`
-	ApiUrl      *string   `json:"api_url,omitempty"`
-	Branch      *string   `json:"branch,omitempty"`
-	CreatedAt   time.Time `json:"created_at"`
-	CreatedBy   string    `json:"created_by"`
+	Aliases   *bool     `json:"aliases,omitempty"`
+	ApiUrl    *string   `json:"api_url,omitempty"`
+	Branch    *string   `json:"branch,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	CreatedBy string    `json:"created_by"`
+
+	// Data What the volumes of a newer build begin with. With `fresh`, which is the default, they are empty. With `keep`, the deployment that runs stops when the newer one has its images, its volumes are copied, and it stands still until the newer one has its place: nothing that was written is lost. If the update fails, it starts again.
+	Data        *RuleData `json:"data,omitempty"`
 	Environment string    `json:"environment"`
 
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
@@ -4761,6 +4782,9 @@ type Rule struct {
 	Updates     *RuleUpdates `json:"updates,omitempty"`
 	WaitMinutes int          `json:"wait_minutes"`
 }
+
+// RuleData What the volumes of a newer build begin with. With `fresh`, which is the default, they are empty. With `keep`, the deployment that runs stops when the newer one has its images, its volumes are copied, and it stands still until the newer one has its place: nothing that was written is lost. If the update fails, it starts again.
+type RuleData string
 
 // RuleFilter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 type RuleFilter struct {
@@ -4798,8 +4822,11 @@ type RulePut struct {
 	ApiUrl *string `json:"api_url,omitempty"`
 
 	// Branch Only branches of this pattern; for a registry, tags.
-	Branch      *string `json:"branch,omitempty"`
-	Environment string  `json:"environment"`
+	Branch *string `json:"branch,omitempty"`
+
+	// Data What the volumes of a newer build begin with. With `fresh`, which is the default, they are empty. With `keep`, the deployment that runs stops when the newer one has its images, its volumes are copied, and it stands still until the newer one has its place: nothing that was written is lost. If the update fails, it starts again.
+	Data        *RuleData `json:"data,omitempty"`
+	Environment string    `json:"environment"`
 
 	// Filter Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches.
 	Filter *RuleFilter `json:"filter,omitempty"`

@@ -41,23 +41,25 @@ func (d *Dialer) Volumes(ctx context.Context, node controlplane.NodeID,
 		Bytes: said.Bytes}, nil
 }
 
-// CopyVolume takes one volume from a node to another, as fast as the slower one
+// CopyVolume takes one volume from a node to a node, as fast as the slower one
 // goes. Both ends' sums of the whole stream must be ours. moved hears of each piece
 // before it is written, and ends the copy with an error.
-func (d *Dialer) CopyVolume(ctx context.Context, j controlplane.RelocationTask,
-	v controlplane.VolumeName, moved func(bytes int) error) error {
-	source, err := d.askVolumes(ctx, j.From, http.MethodGet, volumePath(j.Deployment, v), "", nil)
+func (d *Dialer) CopyVolume(
+	ctx context.Context, c controlplane.VolumeCopy, moved func(bytes int) error,
+) error {
+	source, err := d.askVolumes(ctx, c.From, http.MethodGet, volumePath(c.Source, c.SourceVolume), "",
+		nil)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", describeVolume(v), err)
+		return fmt.Errorf("read %s: %w", describeVolume(c.SourceVolume), err)
 	}
 	defer func() { _ = source.Body.Close() }()
 	content := io.TeeReader(source.Body, counter(moved))
-	ours, err := d.WriteVolume(ctx, j.To, j.RelocationAttempt, v, content)
+	ours, err := d.WriteVolume(ctx, c.To, c.RelocationAttempt, c.Volume, content)
 	if err != nil {
 		return err
 	}
 	if source.Trailer.Get(wire.TrailerSum) != ours {
-		return fmt.Errorf("%s: %w", describeVolume(v), errSums)
+		return fmt.Errorf("%s: %w", describeVolume(c.Volume), errSums)
 	}
 	return nil
 }

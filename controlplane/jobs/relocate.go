@@ -30,11 +30,11 @@ type Volumes interface {
 		measure bool) (controlplane.VolumesState, error)
 	// CopyVolume copies one, whole or with an error. moved hears of each piece before it
 	// is written, and ends the copy with an error.
-	CopyVolume(ctx context.Context, j controlplane.RelocationTask, v controlplane.VolumeName,
-		moved func(bytes int) error) error
+	CopyVolume(ctx context.Context, c controlplane.VolumeCopy, moved func(bytes int) error) error
 }
 
-// Relocator copies the volumes of deployments that move to other nodes. Each relocation is claimed
+// Relocator copies the volumes of deployments that move to other nodes, and of those whose updates
+// begin with their data. Each relocation is claimed
 // by one control plane; any control plane cancels those whose owner is gone.
 type Relocator struct {
 	Deployments *lifecycle.Lifecycle
@@ -71,21 +71,37 @@ func (r *Relocator) startMove(ctx context.Context, all *sync.WaitGroup, slots ch
 	if err := r.Deployments.EndLostVolumeHolds(ctx, moveActor()); err != nil && ctx.Err() == nil {
 		r.Log.WarnContext(ctx, "services that a backup stopped could not be started", "error", err)
 	}
+	if err := r.Deployments.EndLostSources(ctx, moveActor()); err != nil && ctx.Err() == nil {
+		r.Log.WarnContext(ctx, "services that an update stopped could not be started", "error", err)
+	}
 	select {
 	case slots <- struct{}{}:
 	default:
 		return nil
 	}
-	j, err := r.Deployments.ClaimRelocation(ctx, moveActor(), r.Holder)
-	if err != nil || j.Deployment == "" {
+	work, err := r.claimWork(ctx)
+	if err != nil || work == nil {
 		<-slots
 		return err
 	}
 	all.Go(func() {
 		defer func() { <-slots }()
-		r.moveVolumes(ctx, j)
+		work()
 	})
 	return nil
+}
+
+// claimWork returns what is to be copied next; nil if there is nothing.
+func (r *Relocator) claimWork(ctx context.Context) (func(), error) {
+	j, err := r.Deployments.ClaimRelocation(ctx, moveActor(), r.Holder)
+	if err != nil || j.Deployment != "" {
+		return func() { r.moveVolumes(ctx, j) }, err
+	}
+	f, err := r.Deployments.ClaimFill(ctx, moveActor(), r.Holder)
+	if err != nil || f.Deployment == "" {
+		return nil, err
+	}
+	return func() { r.fillVolumes(ctx, f) }, nil
 }
 
 func moveActor() access.Actor { return access.System("move") }

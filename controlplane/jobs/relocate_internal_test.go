@@ -22,10 +22,7 @@ func (deaf) Volumes(ctx context.Context, _ controlplane.NodeID, _ controlplane.D
 }
 
 func (d deaf) CopyVolume(
-	ctx context.Context,
-	_ controlplane.RelocationTask,
-	_ controlplane.VolumeName,
-	moved func(int) error,
+	ctx context.Context, _ controlplane.VolumeCopy, moved func(int) error,
 ) error {
 	for range d.pieces {
 		// Each almost too late.
@@ -50,7 +47,7 @@ func newRelocationTask() controlplane.RelocationTask {
 func TestRelocate_NodeNeverAnswers(t *testing.T) {
 	for name, ask := range map[string]func(context.Context) error{
 		"measure": func(ctx context.Context) error {
-			_, err := measureVolumes(ctx, deaf{}, newRelocationTask())
+			_, err := measureVolumes(ctx, deaf{}, "node", "deployment")
 			return err
 		},
 		"await": func(ctx context.Context) error {
@@ -60,10 +57,10 @@ func TestRelocate_NodeNeverAnswers(t *testing.T) {
 			return err
 		},
 		"first byte": func(ctx context.Context) error {
-			return copyAll(ctx, deaf{}, newRelocationTask(), &atomic.Int64{}, nil)
+			return copyAll(ctx, deaf{}, newRelocationTask().Copies(), 0, &atomic.Int64{}, nil)
 		},
 		"next byte": func(ctx context.Context) error {
-			return copyAll(ctx, deaf{pieces: 1}, newRelocationTask(), &atomic.Int64{}, nil)
+			return copyAll(ctx, deaf{pieces: 1}, newRelocationTask().Copies(), 0, &atomic.Int64{}, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +90,7 @@ func TestRelocate_CopyIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var done atomic.Int64
-				err := copyAll(t.Context(), deaf{pieces: 10}, newRelocationTask(), &done, c.grew)
+				err := copyAll(t.Context(), deaf{pieces: 10}, newRelocationTask().Copies(), 0, &done, c.grew)
 				if err == nil || !strings.Contains(err.Error(), c.want) || done.Load() != c.bytes {
 					t.Errorf("after %d bytes: %v", done.Load(), err)
 				}

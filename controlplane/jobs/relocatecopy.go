@@ -40,7 +40,7 @@ func (r *Relocator) copyVolumes(ctx context.Context, j *controlplane.RelocationT
 	defer cancel(nil)
 	err := r.prepareNodes(ctx, j)
 	if err == nil {
-		err = copyAll(ctx, r.Volumes, *j, &done, func(bytes int64) (int64, error) {
+		err = copyAll(ctx, r.Volumes, j.Copies(), j.Bytes, &done, func(bytes int64) (int64, error) {
 			return r.Deployments.ReserveMoreRoom(ctx, moveActor(), j.RelocationAttempt, bytes)
 		})
 	}
@@ -50,7 +50,7 @@ func (r *Relocator) copyVolumes(ctx context.Context, j *controlplane.RelocationT
 // prepareNodes measures, has the services stopped, and waits until both nodes are ready
 // for the copy.
 func (r *Relocator) prepareNodes(ctx context.Context, j *controlplane.RelocationTask) (err error) {
-	if j.Bytes, err = measureVolumes(ctx, r.Volumes, *j); err != nil {
+	if j.Bytes, err = measureVolumes(ctx, r.Volumes, j.From, j.Deployment); err != nil {
 		return err
 	}
 	if err := r.Deployments.RelocationMeasured(ctx, moveActor(), *j); err != nil {
@@ -66,11 +66,12 @@ func (r *Relocator) prepareNodes(ctx context.Context, j *controlplane.Relocation
 	return err
 }
 
-func measureVolumes(ctx context.Context, of Volumes, j controlplane.RelocationTask) (int64, error) {
+func measureVolumes(ctx context.Context, of Volumes, node controlplane.NodeID,
+	deployment controlplane.DeploymentID) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, measuredWithin,
 		errors.New("the node did not say in time what its volumes hold"))
 	defer cancel()
-	s, err := of.Volumes(ctx, j.From, j.Deployment, true)
+	s, err := of.Volumes(ctx, node, deployment, true)
 	if err != nil {
 		return 0, orCause(ctx, err)
 	}
@@ -101,15 +102,15 @@ func awaitStill(ctx context.Context, of Volumes, node controlplane.NodeID,
 
 // copyAll ends when nothing moves for too long, or more does than there is room for.
 // grew is called to reserve more once the copy has reached bytes.
-func copyAll(ctx context.Context, from Volumes, j controlplane.RelocationTask, done *atomic.Int64,
-	grew func(bytes int64) (int64, error)) error {
+func copyAll(ctx context.Context, from Volumes, all []controlplane.VolumeCopy, bytes int64,
+	done *atomic.Int64, grew func(bytes int64) (int64, error)) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	stalled := time.AfterFunc(noBytesFor, func() {
 		end(errors.New("the copy got nowhere for too long"))
 	})
 	defer stalled.Stop()
-	most := withMargin(j.Bytes)
+	most := withMargin(bytes)
 	moved := func(n int) error {
 		stalled.Reset(noBytesFor)
 		now := done.Add(int64(n))
@@ -122,8 +123,8 @@ func copyAll(ctx context.Context, from Volumes, j controlplane.RelocationTask, d
 		}
 		return err
 	}
-	for _, v := range j.Volumes {
-		if err := from.CopyVolume(ctx, j, v, moved); err != nil {
+	for _, c := range all {
+		if err := from.CopyVolume(ctx, c, moved); err != nil {
 			return orCause(ctx, err)
 		}
 	}

@@ -38,6 +38,8 @@ type Request struct {
 	// prepared beside another one, whose name it gets, which is Beside.
 	KnownAs string                    `json:",omitempty"`
 	Beside  controlplane.DeploymentID `json:",omitempty"`
+	// KeepData has it begin with what is in the volumes of Beside, which is stopped for that.
+	KeepData bool `json:",omitempty"`
 	// Required are labels that its node must have, besides what the environment and the
 	// project ask for.
 	Required []controlplane.Selector `json:",omitempty"`
@@ -205,7 +207,7 @@ func (l *Lifecycle) insertDeployment(
 			return d, err
 		}
 	}
-	if err := standBeside(ctx, tx, d.ID, r); err != nil {
+	if err := standBeside(ctx, tx, actor, d, r, p.pipeline); err != nil {
 		return d, err
 	}
 	entry := controlplane.QueueEntry{Wait: r.Wait, Priority: r.Priority, Patience: r.Patience}

@@ -38,16 +38,25 @@ func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry
 	if controlplane.KindOf(err) == controlplane.NotFound {
 		return nil
 	}
-	underWay := d.Status == controlplane.Queued || d.Status == controlplane.Applying
-	if err != nil || !underWay || d.RunID != e.Run || d.Goal != controlplane.GoalPresent {
-		return err
-	}
-	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
+	if err != nil || d.RunID != e.Run {
 		return err
 	}
 	why := fmt.Sprintf("it was not ready by its deadline, %s (%s after it was asked for)",
 		e.Deadline.UTC().Format(time.RFC3339),
 		quantity.FormatDuration(e.Deadline.Sub(e.QueuedAt).Round(time.Second)))
+	return undoUnderWay(ctx, tx, d, why, controlplane.Failure{Code: "deadline", Message: why})
+}
+
+// undoUnderWay undoes a run that is not ready yet. It ends failed, and can be retried.
+func undoUnderWay(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment, why string,
+	f controlplane.Failure) error {
+	underWay := d.Status == controlplane.Queued || d.Status == controlplane.Applying
+	if !underWay || d.Goal != controlplane.GoalPresent {
+		return nil
+	}
+	if disputed, err := isDisputed(ctx, tx, d); err != nil || disputed {
+		return err
+	}
 	if err := tx.Deployments().SetGoal(ctx, d.ID, controlplane.GoalGone, false); err != nil {
 		return err
 	}
@@ -58,6 +67,5 @@ func undoOverdue(ctx context.Context, tx *postgres.Tx, e controlplane.QueueEntry
 	if err := moveStatus(ctx, tx, d, controlplane.Undoing, detail, nil); err != nil {
 		return err
 	}
-	return tx.Runs().Move(ctx, e.Run, controlplane.Undoing, false,
-		&controlplane.Failure{Code: "deadline", Message: why})
+	return tx.Runs().Move(ctx, d.RunID, controlplane.Undoing, false, &f)
 }

@@ -115,6 +115,9 @@ func (l *Lifecycle) retryRun(ctx context.Context, tx *postgres.Tx, actor access.
 	if err := tx.Hosts().Replace(ctx, d.ID, deploymentHosts(d, p.pipeline)); err != nil {
 		return err
 	}
+	if err := awaitDataAgain(ctx, tx, actor, d, p.pipeline); err != nil {
+		return err
+	}
 	return l.insertRun(ctx, tx, d,
 		plannedRun{actor: actor, plan: p, place: spot, entry: before})
 }

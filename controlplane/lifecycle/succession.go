@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // A newer deployment is prepared beside an older one, under another name. When it is ready, it
@@ -66,15 +67,21 @@ func prefixName(prefix, name string) string {
 
 // standBeside stores what a deployment is known as, and lets in to it whom the older one lets in.
 func standBeside(
-	ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID, r Request,
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, d controlplane.Deployment, r Request,
+	p pipeline.Pipeline,
 ) error {
 	if r.KnownAs == "" {
 		return nil
 	}
-	if err := tx.Lifetimes().SetKnownAs(ctx, id, r.KnownAs); err != nil || r.Beside == "" {
+	if err := tx.Lifetimes().SetKnownAs(ctx, d.ID, r.KnownAs); err != nil || r.Beside == "" {
 		return err
 	}
-	return tx.Gates().CopyForDeployment(ctx, r.Beside, id)
+	if r.KeepData {
+		if err := awaitData(ctx, tx, actor, d, r.Beside, p); err != nil {
+			return err
+		}
+	}
+	return tx.Gates().CopyForDeployment(ctx, r.Beside, d.ID)
 }
 
 // TakeOver gives a deployment that is ready the name and the hosts of the one that it was prepared
@@ -132,6 +139,9 @@ func takeOver(ctx context.Context, tx *postgres.Tx, older, newer controlplane.De
 	formers, err := tx.Lifetimes().ListFormers(ctx, newer.ID)
 	if err != nil || slices.ContainsFunc(formers,
 		func(f postgres.FormerDeployment) bool { return f.ID == older.ID }) {
+		return err
+	}
+	if err := handOverData(ctx, tx, older, newer); err != nil {
 		return err
 	}
 	run, err := tx.Runs().ByID(ctx, newer.RunID)

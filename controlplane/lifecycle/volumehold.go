@@ -173,7 +173,10 @@ func notHeld(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment) er
 	e := &controlplane.Error{Kind: controlplane.Conflict, Code: "volumes_held",
 		Message: "the volumes of deployment " + d.Name + " are being copied into a backup",
 		Remedy:  "Wait until that is done."}
-	if h.Purpose == controlplane.HoldForRestore {
+	switch h.Purpose {
+	case controlplane.HoldForFill, controlplane.HoldAsSource:
+		e.Message = "the data of deployment " + d.Name + " is being carried over by an update"
+	case controlplane.HoldForRestore:
 		e.Message = "the volumes of deployment " + d.Name + " are not all restored from a backup"
 		e.Remedy = "Wait until that is done; if it was interrupted, start 'nullops restore --volumes' " +
 			"again."

@@ -16,7 +16,7 @@ func reviewRule(r dbsqlc.ReviewRule) (controlplane.ReviewRule, error) {
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
 		Updates: controlplane.ReviewUpdates(r.Updates), Aliases: r.Aliases,
-		Forks:     r.Forks,
+		Forks: r.Forks, Data: controlplane.ReviewData(r.Data),
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 	err := errors.Join(decodeJSON(r.Input, &out.Input), decodeJSON(r.Filter, &out.Filter))
 	if len(out.Input) == 0 {
@@ -80,7 +80,7 @@ func (t ReviewRules) Put(ctx context.Context, r controlplane.ReviewRule) error {
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
 		CreatedBy: r.CreatedBy, Input: input, Filter: filter, Updates: string(r.Updates),
-		Aliases: r.Aliases, Forks: r.Forks})
+		Aliases: r.Aliases, Forks: r.Forks, Data: string(r.Data)})
 	if err != nil {
 		return fmt.Errorf("store rule: %w", translateError(err))
 	}

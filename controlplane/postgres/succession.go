@@ -42,6 +42,36 @@ func (t Lifetimes) InheritSuccession(
 	return nil
 }
 
+// SetDataFrom stores whose volumes a deployment begins with.
+func (t Lifetimes) SetDataFrom(
+	ctx context.Context, id, from controlplane.DeploymentID,
+) error {
+	if err := t.q.PutDataFrom(ctx, string(id), nullIfEmpty(from)); err != nil {
+		return fmt.Errorf("store whose data %s begins with: %w", id, translateError(err))
+	}
+	return nil
+}
+
+// GetDataFrom returns whose volumes a deployment begins with; empty for its own.
+func (t Lifetimes) GetDataFrom(
+	ctx context.Context, id controlplane.DeploymentID,
+) (controlplane.DeploymentID, error) {
+	from, err := t.q.GetDataFrom(ctx, string(id))
+	if err != nil {
+		return "", fmt.Errorf("read whose data %s begins with: %w", id, err)
+	}
+	return controlplane.DeploymentID(from), nil
+}
+
+// SetDataMoved stores that the data of a deployment went to its successor, so that no visitor stays
+// with it.
+func (t Lifetimes) SetDataMoved(ctx context.Context, id controlplane.DeploymentID) error {
+	if err := t.q.SetDataMoved(ctx, string(id)); err != nil {
+		return fmt.Errorf("store that the data of %s moved: %w", id, translateError(err))
+	}
+	return nil
+}
+
 // ListSuccession returns the deployments that replaced some of these, or that some of these
 // replaced.
 func (t Lifetimes) ListSuccession(

@@ -95,6 +95,51 @@ func (t VolumeHolds) Delete(ctx context.Context, id controlplane.DeploymentID) e
 	return nil
 }
 
+// ClaimFill takes an update whose volumes are to be filled, or those of a worker that was silent
+// for so long. It is empty if there is none.
+func (t VolumeHolds) ClaimFill(
+	ctx context.Context, holder string, silent time.Duration,
+) (a controlplane.RelocationAttempt, err error) {
+	rows, err := t.q.ClaimFill(ctx, holder, silent.Seconds())
+	if err != nil {
+		return a, fmt.Errorf("claim volumes to fill: %w", translateError(err))
+	}
+	if len(rows) == 0 {
+		return a, nil
+	}
+	return controlplane.RelocationAttempt{Deployment: controlplane.DeploymentID(rows[0].DeploymentID),
+		Since: rows[0].Since}, nil
+}
+
+// Announce has the deployment's node told of the attempt that fills its volumes.
+func (t VolumeHolds) Announce(ctx context.Context, d controlplane.Deployment) error {
+	return t.changeGoal(ctx, d)
+}
+
+// EndedSource is a deployment that stands still for an update that has failed; Late says that the
+// update is only not ready yet.
+type EndedSource struct {
+	Deployment, Update controlplane.DeploymentID
+	Late               bool
+}
+
+// ListEndedSources returns what nothing keeps still any more. An update has so long to become
+// ready.
+func (t VolumeHolds) ListEndedSources(
+	ctx context.Context, patience time.Duration,
+) ([]EndedSource, error) {
+	rows, err := t.q.ListEndedSources(ctx, patience.Seconds())
+	if err != nil {
+		return nil, fmt.Errorf("list deployments that stand still for updates: %w", err)
+	}
+	all := make([]EndedSource, len(rows))
+	for i, r := range rows {
+		all[i] = EndedSource{Deployment: controlplane.DeploymentID(r.DeploymentID),
+			Update: controlplane.DeploymentID(r.Holder), Late: r.Late}
+	}
+	return all, nil
+}
+
 // LostVolumeHold is a hold that is to be ended, or, if it ended a while ago, to be deleted.
 type LostVolumeHold struct {
 	Deployment controlplane.DeploymentID

@@ -163,7 +163,7 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
 	}
-	if err != nil || d != nil && r.waitsForVisitors(x, *d) {
+	if err != nil || d != nil && r.waitsForVisitors(x, *d, isRemoved) {
 		return err
 	}
 	waits, err := r.removeBeside(ctx, rule, x)

@@ -65,10 +65,15 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 	if rule.Updates == controlplane.UpdateAside && running {
 		beside := request
 		beside.Name, beside.Beside = lifecycle.NextName(x.Deployment), d.ID
+		keeps, remark, err := r.decideData(ctx, rule, d)
+		if err != nil || keeps && r.waitsForVisitors(x, d, isStopped) {
+			return err
+		}
+		beside.KeepData = keeps
 		made, err := r.Lifecycle.Create(ctx, worker, beside)
 		if err == nil {
-			x.NextID, x.Done, x.Remark = made.ID, x.Generation, ""
-			x.Detail = "the update is being prepared beside the deployment that runs"
+			x.NextID, x.Done, x.Remark = made.ID, x.Generation, remark
+			x.Detail = preparedBeside
 			return nil
 		}
 		if !canOnlyReplace(err) {
@@ -80,15 +85,22 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 			x.Detail = "an earlier build is being removed, to make room for the update"
 			return fault
 		}
+		if keeps {
+			// In place, its data would be lost.
+			x.State = controlplane.ReviewWaiting
+			return err
+		}
 		x.Remark = clipText("It was replaced in place, not prepared beside the deployment that ran: "+
 			messageOf(err), 500)
 	}
-	if r.waitsForVisitors(x, d) {
+	if r.waitsForVisitors(x, d, isRemoved) {
 		return nil
 	}
 	x.Detail = "the older deployment is being removed"
 	return r.takeDown(ctx, d)
 }
+
+const preparedBeside = "the update is being prepared beside the deployment that runs"
 
 // canOnlyReplace reports whether an update cannot be prepared beside what runs, now or later.
 func canOnlyReplace(err error) bool {
@@ -129,7 +141,7 @@ func (r *Reviews) advanceNext(ctx context.Context, rule controlplane.ReviewRule,
 			reasonOf(next), 500)
 	default:
 		x.State = controlplane.ReviewCreating
-		x.Detail = describeDelay("the update is being prepared beside the deployment that runs", next)
+		x.Detail = describeDelay(preparedBeside, next)
 		if time.Now().After(latestReady(*x, next)) {
 			x.State, x.DueAt = controlplane.ReviewFailed, time.Now().Add(r.Ask)
 			x.Detail = describeDelay("the update is not ready in time, and the earlier build still answers",
@@ -151,7 +163,11 @@ func (r *Reviews) switchTo(
 		x.State, x.Detail = controlplane.ReviewCreating, "the older deployment is being removed"
 		return nil
 	}
-	if err := r.Lifecycle.TakeOver(ctx, worker, older, next.ID); err != nil {
+	err := r.Lifecycle.TakeOver(ctx, worker, older, next.ID)
+	if controlplane.CodeOf(err) == "data_outdated" {
+		return r.giveUpOutdated(ctx, x, next)
+	}
+	if err != nil {
 		return err
 	}
 	x.DeploymentID, x.NextID, x.Remark = next.ID, "", ""
@@ -165,7 +181,9 @@ func (r *Reviews) switchTo(
 // a new event brings another one.
 func (r *Reviews) staysBefore(x *controlplane.Review, d *lifecycle.View) error {
 	x.DueAt = time.Now().Add(r.Ask)
-	x.Remark = "Somebody removed the update while it was prepared; the earlier build still answers."
+	if x.Remark != outdatedRemark {
+		x.Remark = "Somebody removed the update while it was prepared; the earlier build still answers."
+	}
 	if d != nil {
 		r.mirrorStatus(x, *d)
 		return nil

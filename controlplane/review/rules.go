@@ -93,6 +93,7 @@ func (r *Reviews) PutRule(
 			rule.Input = nil
 		}
 		rule.Updates = cmp.Or(rule.Updates, controlplane.UpdateAside)
+		rule.Data = cmp.Or(rule.Data, controlplane.DataFresh)
 		if err := checkRule(ctx, tx, rule, old); err != nil {
 			return err
 		}
@@ -264,6 +265,11 @@ func checkRule(
 	}
 	if err := cmp.Or(checkTag(rule.Tag), checkForks(rule)); err != nil {
 		return err
+	}
+	if rule.Data == controlplane.DataKeep && rule.Updates != controlplane.UpdateAside {
+		return controlplane.NewInvalidError("data", "data_not_kept",
+			"an update that replaces the deployment that runs cannot begin with its data",
+			"Set updates to aside, or data to fresh.")
 	}
 	return checkAPI(rule)
 }

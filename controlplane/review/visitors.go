@@ -9,9 +9,11 @@ import (
 	"github.com/nullops/nullops/internal/quantity"
 )
 
-// waitsForVisitors reports whether a removal waits because somebody is at the deployment's
-// addresses. It waits for so long at most, counted from the first look at which somebody was there.
-func (r *Reviews) waitsForVisitors(x *controlplane.Review, d lifecycle.View) bool {
+// waitsForVisitors reports whether what interrupts a deployment (it "is removed") waits because
+// somebody is at its addresses. It waits for so long at most, counted from the first look at which somebody was there.
+func (r *Reviews) waitsForVisitors(
+	x *controlplane.Review, d lifecycle.View, interruption string,
+) bool {
 	visitors := controlplane.KnownVisitors(d.Visitors)
 	if d.Goal == controlplane.GoalGone || len(visitors) == 0 {
 		return false
@@ -26,10 +28,16 @@ func (r *Reviews) waitsForVisitors(x *controlplane.Review, d lifecycle.View) boo
 	}
 	x.State, x.DueAt = controlplane.ReviewCreating, now.Add(min(r.Ask, latest.Sub(now)))
 	// The detail may be read outside, so nobody is named.
-	x.Detail = fmt.Sprintf("the deployment is in use by %s, and is removed when they are gone, at %s"+
-		" at the latest", countVisitors(visitors), latest.UTC().Format("15:04 MST"))
+	x.Detail = fmt.Sprintf("the deployment is in use by %s, and %s when they are gone, at %s"+
+		" at the latest", countVisitors(visitors), interruption, latest.UTC().Format("15:04 MST"))
 	return true
 }
+
+// What may wait for visitors.
+const (
+	isRemoved = "is removed"
+	isStopped = "is stopped for its update, which keeps its data,"
+)
 
 func countVisitors(all []controlplane.Visitor) string {
 	n := 0

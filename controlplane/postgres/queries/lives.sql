@@ -111,6 +111,21 @@ ON CONFLICT (deployment_id) DO UPDATE SET scratch = true;
 INSERT INTO deployment_lives (deployment_id, known_as) VALUES (@deployment_id, @known_as)
 ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as;
 
+-- name: PutDataFrom :exec
+-- Whose volumes a deployment begins with.
+INSERT INTO deployment_lives (deployment_id, data_from) VALUES (@deployment_id, @data_from)
+ON CONFLICT (deployment_id) DO UPDATE SET data_from = excluded.data_from;
+
+-- name: GetDataFrom :one
+-- Whose volumes a deployment begins with; empty for its own.
+SELECT coalesce((SELECT l.data_from::text FROM deployment_lives l
+    WHERE l.deployment_id = @deployment_id), '')::text;
+
+-- name: SetDataMoved :exec
+-- What was in its volumes went on to its successor.
+INSERT INTO deployment_lives (deployment_id, data_moved) VALUES (@deployment_id, true)
+ON CONFLICT (deployment_id) DO UPDATE SET data_moved = true;
+
 -- name: PutSuccessor :exec
 -- A newer deployment has its hosts from now on, and those of all whose hosts it had.
 UPDATE deployment_lives SET successor_id = @successor_id,

@@ -13,14 +13,16 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
-    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases, @forks)
+    @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases, @forks,
+    @data)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks;
+    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
+    data = excluded.data;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.

@@ -40,6 +40,28 @@ WHERE purpose = 'backup' AND ended_at IS NULL
     OR ended_at < now() - interval '5 minutes'
 ORDER BY deployment_id;
 
+-- name: ClaimFill :many
+-- An update whose volumes nobody fills, or whose worker died: those it wrote are another attempt's.
+UPDATE volume_holds SET holder = @holder, seen_at = now(), since = now()
+WHERE deployment_id = (
+    SELECT h.deployment_id FROM volume_holds h JOIN deployments d ON d.id = h.deployment_id
+    WHERE h.purpose = 'fill' AND h.ended_at IS NULL AND d.want = 'present' AND d.status = 'applying'
+        AND (h.holder = ''
+            OR h.seen_at < now() - make_interval(secs => @silent_seconds::double precision))
+    ORDER BY h.since LIMIT 1 FOR UPDATE OF h SKIP LOCKED)
+RETURNING deployment_id, since;
+
+-- name: ListEndedSources :many
+-- Deployments that stand still for an update that has failed, or that does not become ready. In
+-- that case late is true.
+SELECT h.deployment_id, h.holder,
+    (n.want = 'present' AND n.status IN ('queued', 'applying'))::boolean AS late
+FROM volume_holds h LEFT JOIN deployments n ON n.id::text = h.holder
+WHERE h.purpose = 'source' AND h.ended_at IS NULL
+    AND (n.id IS NULL OR n.want = 'gone' OR n.status NOT IN ('queued', 'applying', 'ready')
+        OR h.seen_at < now() - make_interval(secs => @start_seconds::double precision))
+ORDER BY h.deployment_id;
+
 -- name: ListVolumeOwners :many
 -- Deployments that may have volumes: all, those of an environment, or the named ones.
 SELECT d.id FROM deployments d JOIN environments e ON e.id = d.environment_id

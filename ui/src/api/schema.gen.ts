@@ -4483,6 +4483,7 @@ export interface components {
             /** @description How long the registry may take to have the tag; 30 unless given. */
             wait_minutes?: number;
             updates?: components["schemas"]["RuleUpdates"];
+            data?: components["schemas"]["RuleData"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
             /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
@@ -4508,6 +4509,7 @@ export interface components {
             input?: components["schemas"]["Input"];
             wait_minutes: number;
             updates?: components["schemas"]["RuleUpdates"];
+            data?: components["schemas"]["RuleData"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
             /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
@@ -4523,6 +4525,11 @@ export interface components {
          * @enum {string}
          */
         RuleUpdates: "aside" | "replace";
+        /**
+         * @description What the volumes of a newer build begin with. With `fresh`, which is the default, they are empty. With `keep`, the deployment that runs stops when the newer one has its images, its volumes are copied, and it stands still until the newer one has its place: nothing that was written is lost. If the update fails, it starts again.
+         * @enum {string}
+         */
+        RuleData: "fresh" | "keep";
         /** @description Which pull requests the rule is for; all without it. Of labels, authors and paths one entry has to match; an entry that begins with `!` leaves out what it matches. */
         RuleFilter: {
             /** @description Only what is to be merged into branches of this pattern. */

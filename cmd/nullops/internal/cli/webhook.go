@@ -255,7 +255,7 @@ func ruleSet() *cobra.Command {
 	var off, aliases, forks bool
 	var input []string
 	var filter ruleFilter
-	var updates string
+	var updates, data string
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
 		Args:  exit.ExactArgs(1),
@@ -275,6 +275,8 @@ func ruleSet() *cobra.Command {
 	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
 	f.StringVar(&updates, "update", "aside",
 		"how a newer build gets to the addresses: aside, beside what runs until it is ready, or replace")
+	f.StringVar(&data, "data", "fresh",
+		"what its volumes begin with: fresh, or keep, a copy of what those of the one that runs hold")
 	f.BoolVar(&aliases, "aliases", false,
 		"addresses follow the rule: latest--NAME, and branch--BRANCH for each branch")
 	f.BoolVar(&forks, "forks", false,
@@ -297,6 +299,7 @@ func ruleSet() *cobra.Command {
 			nilIfZero(apiURL)
 		body.Aliases, body.Forks = nilIfZero(aliases), nilIfZero(forks)
 		body.Updates = nilIfZero(apiclient.RuleUpdates(updates))
+		body.Data = nilIfZero(apiclient.RuleData(data))
 		api, err := newClient()
 		if err != nil {
 			return err

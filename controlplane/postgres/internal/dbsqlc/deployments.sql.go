@@ -996,8 +996,8 @@ FROM node_goals g
 JOIN deployments d ON d.id = g.deployment_id
 LEFT JOIN deployment_lives l ON l.deployment_id = d.id
 LEFT JOIN relocations m ON m.deployment_id = d.id AND g.elsewhere AND g.want = 'present'
-LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere AND h.purpose = 'restore'
-    AND h.ended_at IS NULL
+LEFT JOIN volume_holds h ON h.deployment_id = d.id AND NOT g.elsewhere
+    AND h.purpose IN ('restore', 'fill') AND h.ended_at IS NULL
 JOIN projects p ON p.id = d.project_id
 JOIN environments e ON e.id = d.environment_id
 JOIN LATERAL (SELECT id, deployment_id, number, project_id, pipeline_version, pipeline, key_sealed, status, started_by, created_at, ended_at, failure_step, failure_code, failure_message, request_id, input, result, traceparent, traced FROM runs r WHERE r.deployment_id = d.id ORDER BY r.number DESC LIMIT 1) r

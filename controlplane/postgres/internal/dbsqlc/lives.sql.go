@@ -51,6 +51,19 @@ func (q *Queries) EndHold(ctx context.Context, deploymentID string) error {
 	return err
 }
 
+const getDataFrom = `-- name: GetDataFrom :one
+SELECT coalesce((SELECT l.data_from::text FROM deployment_lives l
+    WHERE l.deployment_id = $1), '')::text
+`
+
+// Whose volumes a deployment begins with; empty for its own.
+func (q *Queries) GetDataFrom(ctx context.Context, deploymentID string) (string, error) {
+	row := q.db.QueryRow(ctx, getDataFrom, deploymentID)
+	var column_1 string
+	err := row.Scan(&column_1)
+	return column_1, err
+}
+
 const getSoonestEnd = `-- name: GetSoonestEnd :one
 SELECT x.id, extract(epoch FROM x.expires_at - now())::float8 AS seconds
 FROM deployment_expiries x JOIN deployments d ON d.id = x.id
@@ -248,7 +261,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 }
 
 const listLives = `-- name: ListLives :many
-SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch, known_as, successor_id, replaced_at FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
+SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch, known_as, successor_id, replaced_at, data_from, data_moved FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
 `
 
 // What people did to the lives of these deployments.
@@ -280,6 +293,8 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 			&i.KnownAs,
 			&i.SuccessorID,
 			&i.ReplacedAt,
+			&i.DataFrom,
+			&i.DataMoved,
 		); err != nil {
 			return nil, err
 		}
@@ -343,6 +358,17 @@ func (q *Queries) ProlongVisit(ctx context.Context, deploymentID string) (int64,
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const putDataFrom = `-- name: PutDataFrom :exec
+INSERT INTO deployment_lives (deployment_id, data_from) VALUES ($1, $2)
+ON CONFLICT (deployment_id) DO UPDATE SET data_from = excluded.data_from
+`
+
+// Whose volumes a deployment begins with.
+func (q *Queries) PutDataFrom(ctx context.Context, deploymentID string, dataFrom *string) error {
+	_, err := q.db.Exec(ctx, putDataFrom, deploymentID, dataFrom)
+	return err
 }
 
 const putHold = `-- name: PutHold :exec
@@ -467,6 +493,17 @@ UPDATE deployment_lives SET successor_id = $1 WHERE successor_id = $2
 // Those that a deployment replaced were replaced by the one that it is now.
 func (q *Queries) RepointSuccessor(ctx context.Context, deploymentID *string, fromID *string) error {
 	_, err := q.db.Exec(ctx, repointSuccessor, deploymentID, fromID)
+	return err
+}
+
+const setDataMoved = `-- name: SetDataMoved :exec
+INSERT INTO deployment_lives (deployment_id, data_moved) VALUES ($1, true)
+ON CONFLICT (deployment_id) DO UPDATE SET data_moved = true
+`
+
+// What was in its volumes went on to its successor.
+func (q *Queries) SetDataMoved(ctx context.Context, deploymentID string) error {
+	_, err := q.db.Exec(ctx, setDataMoved, deploymentID)
 	return err
 }
 

@@ -323,6 +323,8 @@ type DeploymentLife struct {
 	KnownAs      string
 	SuccessorID  *string
 	ReplacedAt   *time.Time
+	DataFrom     *string
+	DataMoved    bool
 }
 
 type DeploymentRow struct {
@@ -953,6 +955,7 @@ type ReviewRule struct {
 	Updates     string
 	Aliases     bool
 	Forks       bool
+	Data        string
 }
 
 type RouteRow struct {

@@ -412,7 +412,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -438,12 +438,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Updates,
 		&i.Aliases,
 		&i.Forks,
+		&i.Data,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -469,6 +470,7 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Updates,
 		&i.Aliases,
 		&i.Forks,
+		&i.Data,
 	)
 	return i, err
 }
@@ -711,7 +713,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -743,6 +745,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Updates,
 			&i.Aliases,
 			&i.Forks,
+			&i.Data,
 		); err != nil {
 			return nil, err
 		}
@@ -934,14 +937,16 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14, $15, $16, $17)
+    $9, $10, $11, $12, $13, $14, $15, $16, $17,
+    $18)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
-    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks
+    updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
+    data = excluded.data
 `
 
 type PutReviewRuleParams struct {
@@ -962,6 +967,7 @@ type PutReviewRuleParams struct {
 	Updates     string
 	Aliases     bool
 	Forks       bool
+	Data        string
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -984,6 +990,7 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.Updates,
 		arg.Aliases,
 		arg.Forks,
+		arg.Data,
 	)
 	return err
 }

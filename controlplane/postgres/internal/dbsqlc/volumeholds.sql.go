@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 )
 
 const abandonVolumeHold = `-- name: AbandonVolumeHold :exec
@@ -18,6 +19,43 @@ WHERE deployment_id = $1 AND holder = $2
 func (q *Queries) AbandonVolumeHold(ctx context.Context, deploymentID string, holder string) error {
 	_, err := q.db.Exec(ctx, abandonVolumeHold, deploymentID, holder)
 	return err
+}
+
+const claimFill = `-- name: ClaimFill :many
+UPDATE volume_holds SET holder = $1, seen_at = now(), since = now()
+WHERE deployment_id = (
+    SELECT h.deployment_id FROM volume_holds h JOIN deployments d ON d.id = h.deployment_id
+    WHERE h.purpose = 'fill' AND h.ended_at IS NULL AND d.want = 'present' AND d.status = 'applying'
+        AND (h.holder = ''
+            OR h.seen_at < now() - make_interval(secs => $2::double precision))
+    ORDER BY h.since LIMIT 1 FOR UPDATE OF h SKIP LOCKED)
+RETURNING deployment_id, since
+`
+
+type ClaimFillRow struct {
+	DeploymentID string
+	Since        time.Time
+}
+
+// An update whose volumes nobody fills, or whose worker died: those it wrote are another attempt's.
+func (q *Queries) ClaimFill(ctx context.Context, holder string, silentSeconds float64) ([]ClaimFillRow, error) {
+	rows, err := q.db.Query(ctx, claimFill, holder, silentSeconds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ClaimFillRow{}
+	for rows.Next() {
+		var i ClaimFillRow
+		if err := rows.Scan(&i.DeploymentID, &i.Since); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const deleteVolumeHold = `-- name: DeleteVolumeHold :exec
@@ -61,6 +99,44 @@ func (q *Queries) GetVolumeHold(ctx context.Context, deploymentID string) (Volum
 		&i.EndedAt,
 	)
 	return i, err
+}
+
+const listEndedSources = `-- name: ListEndedSources :many
+SELECT h.deployment_id, h.holder,
+    (n.want = 'present' AND n.status IN ('queued', 'applying'))::boolean AS late
+FROM volume_holds h LEFT JOIN deployments n ON n.id::text = h.holder
+WHERE h.purpose = 'source' AND h.ended_at IS NULL
+    AND (n.id IS NULL OR n.want = 'gone' OR n.status NOT IN ('queued', 'applying', 'ready')
+        OR h.seen_at < now() - make_interval(secs => $1::double precision))
+ORDER BY h.deployment_id
+`
+
+type ListEndedSourcesRow struct {
+	DeploymentID string
+	Holder       string
+	Late         bool
+}
+
+// Deployments that stand still for an update that has failed, or that does not become ready. In
+// that case late is true.
+func (q *Queries) ListEndedSources(ctx context.Context, startSeconds float64) ([]ListEndedSourcesRow, error) {
+	rows, err := q.db.Query(ctx, listEndedSources, startSeconds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListEndedSourcesRow{}
+	for rows.Next() {
+		var i ListEndedSourcesRow
+		if err := rows.Scan(&i.DeploymentID, &i.Holder, &i.Late); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listLostVolumeHolds = `-- name: ListLostVolumeHolds :many

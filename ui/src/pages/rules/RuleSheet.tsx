@@ -37,6 +37,7 @@ const toOptions = (words: Record<string, string>) =>
   Object.entries(words).map(([value, label]) => ({ value, label }));
 const sources = toOptions(t.sources);
 const updateWays = toOptions(t.updateWays);
+const dataWays = toOptions(t.dataWays);
 
 /** Adds or changes one rule. */
 export function RuleSheet({ opened, taken, made, close }: Props) {
@@ -183,6 +184,15 @@ function Deploys({ form }: { form: Form<Values> }) {
         options={updateWays}
         hint={t.updatesHint}
       />
+      {form.values.updates === "aside" ? (
+        <SelectField
+          form={form}
+          name="data"
+          label={t.data}
+          options={dataWays}
+          hint={dataHint(form.values)}
+        />
+      ) : null}
       <CheckField form={form} name="aliases" label={t.aliases} hint={t.aliasesHint} />
       {hasForks(form.values.source) ? (
         <CheckField form={form} name="forks" label={t.forks} hint={t.forksHint} />
@@ -190,6 +200,8 @@ function Deploys({ form }: { form: Form<Values> }) {
     </>
   );
 }
+
+const dataHint = ({ data }: Values) => (data === "keep" ? t.keepHint : t.freshHint);
 
 function tagHint({ name, source, tag }: Values): string {
   if (source === "registry") return t.pushed;

@@ -80,6 +80,14 @@ export const ruleTexts = {
   } satisfies Record<Schemas["RuleUpdates"], string>,
   updatesHint:
     "Beside: URLs keep working, and what ran before answers at was--… for 30 minutes. Without room for two it is replaced.",
+  data: "What its volumes begin with",
+  dataWays: {
+    fresh: "Nothing, as in a new deployment",
+    keep: "A copy of what those of the running one hold",
+  } satisfies Record<Schemas["RuleData"], string>,
+  freshHint: "What testers entered stays in the volumes of the older build, until that is removed.",
+  keepHint:
+    "When the newer build has its images, the running one stops, is copied, and stands still until the newer one has its place: nothing that was written is lost, and the URLs do not answer meanwhile. If the newer one fails or takes longer than 15 minutes, the running one starts again.",
   aliases: "Addresses that follow",
   aliasesHint:
     "latest--NAME leads to what became ready last, branch--BRANCH to what is of that branch.",

@@ -45,6 +45,7 @@ it("asks for addresses that follow when they are ticked, and prepares updates be
   expect(bodyOf({ ...good, aliases: true, updates: "replace" })).toMatchObject({
     aliases: true,
     updates: "replace",
+    data: undefined,
   });
   const stored = { ...bodyOf({ ...good, aliases: true }), name: "shop", wait_minutes: 30 };
   const read = { ...stored, active: true, created_by: "ada", created_at: "2026-01-02T10:00:00Z" };
