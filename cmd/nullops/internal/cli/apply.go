@@ -11,6 +11,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/documents"
 )
 
 type applyOptions struct {
@@ -79,7 +80,9 @@ func (o applyOptions) run(c *cobra.Command) error {
 	return o.sendDocuments(c, api, docs)
 }
 
-func (o applyOptions) sendDocuments(c *cobra.Command, api *client, docs []document) error {
+func (o applyOptions) sendDocuments(
+	c *cobra.Command, api *client, docs []documents.Document,
+) error {
 	body := apiclient.Documents{Documents: make([]apiclient.Document, len(docs)),
 		Owner: nilIfZero(o.owner), TakeOver: nilIfZero(o.takeOver), Prune: nilIfZero(o.prune)}
 	for i, d := range docs {
@@ -105,7 +108,7 @@ func (o applyOptions) sendDocuments(c *cobra.Command, api *client, docs []docume
 
 // applyDocuments has everything done, or nothing.
 func (c *client) applyDocuments(
-	ctx context.Context, out io.Writer, docs []document, body apiclient.Documents,
+	ctx context.Context, out io.Writer, docs []documents.Document, body apiclient.Documents,
 ) error {
 	r, err := c.ApplyDocumentsWithResponse(ctx, body)
 	if err := documentsAnswered(docs, r, err); err != nil {
@@ -116,7 +119,7 @@ func (c *client) applyDocuments(
 
 // previewDocuments has the same done and undone.
 func (c *client) previewDocuments(
-	ctx context.Context, out io.Writer, docs []document, body apiclient.Documents,
+	ctx context.Context, out io.Writer, docs []documents.Document, body apiclient.Documents,
 ) error {
 	r, err := c.PreviewDocumentsWithResponse(ctx, body)
 	if err := documentsAnswered(docs, r, err); err != nil {
@@ -126,7 +129,7 @@ func (c *client) previewDocuments(
 }
 
 // documentsAnswered turns a refusal into problems at their places in the files.
-func documentsAnswered(docs []document, r answer, err error) error {
+func documentsAnswered(docs []documents.Document, r answer, err error) error {
 	err = checkAnswer(r, err)
 	refused, ok := errors.AsType[*problemError](err)
 	switch {
@@ -139,25 +142,19 @@ func documentsAnswered(docs []document, r answer, err error) error {
 	case refused.Code != "documents_refused" || refused.Problems == nil:
 		return err
 	}
-	found := &documentsError{}
+	found := &documents.Error{}
 	for _, p := range *refused.Problems {
-		found.problems = append(found.problems, locateProblem(docs, p))
+		found.Problems = append(found.Problems, locateProblem(docs, p))
 	}
 	return exit.WithCode(found, exit.Refused)
 }
 
 // locateProblem finds the line that a problem of the control plane is about.
-func locateProblem(docs []document, p apiclient.FieldProblem) documentProblem {
-	out := documentProblem{step: valueOrZero(p.Step), field: p.Field, message: p.Message,
-		remedy: valueOrZero(p.Remedy), users: valueOrZero(p.Users)}
+func locateProblem(docs []documents.Document, p apiclient.FieldProblem) documents.Problem {
+	out := documents.Problem{Step: valueOrZero(p.Step), Field: p.Field, Message: p.Message,
+		Remedy: valueOrZero(p.Remedy), Users: valueOrZero(p.Users)}
 	if p.Document == nil || *p.Document >= len(docs) {
 		return out
 	}
-	d := docs[*p.Document]
-	if out.step == "" {
-		out.step, out.field = d.stepOf(p.Field)
-	}
-	out.file, out.what = d.File, d.String()
-	out.line = d.lineOf(out.step, out.field)
-	return out
+	return out.At(docs[*p.Document])
 }

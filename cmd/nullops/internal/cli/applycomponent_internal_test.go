@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/nullops/nullops/internal/documents"
 )
 
 // A component's file is found by its absolute path as well as beside the
@@ -22,9 +24,9 @@ func TestDocument_ReadsComponentFiles(t *testing.T) {
 		"component.json": folder, "./component.json": folder,
 		filepath.Join(other, "component.json"): other,
 	} {
-		d := document{File: filepath.Join(folder, "plugin.yaml"), Kind: "plugin", Name: "p",
+		d := documents.Document{File: filepath.Join(folder, "plugin.yaml"), Kind: "plugin", Name: "p",
 			Body: map[string]any{"component_file": file}}
-		if err := d.readComponent(); err != nil {
+		if err := completeDocuments([]documents.Document{d}); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
@@ -50,7 +52,7 @@ func TestDocument_KeepsTheOrderOfParameters(t *testing.T) {
 		"kind: plugin\nname: p\ncomponent:\n  parameters:\n    properties:\n" +
 			"      zone: {}\n      account: {}\n      a: {}",
 	} {
-		docs, found := parseDocuments("plugin.yaml", []byte(text))
+		docs, found := documents.Parse("plugin.yaml", []byte(text))
 		if len(found) > 0 {
 			t.Fatalf("%s: %v", text, found)
 		}
@@ -73,13 +75,13 @@ func TestDocument_ReadsCAFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "ca.crt"), []byte("bundle\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	doc := func(body map[string]any) document {
-		return document{File: filepath.Join(folder, "registry.yaml"), Kind: "registry", Name: "own",
-			Body: body}
+	doc := func(body map[string]any) documents.Document {
+		return documents.Document{File: filepath.Join(folder, "registry.yaml"),
+			Kind: "registry", Name: "own", Body: body}
 	}
 	for _, file := range []string{"ca.crt", filepath.Join(folder, "ca.crt")} {
 		d := doc(map[string]any{"host": "registry.test", "ca_file": file})
-		if err := completeDocuments([]document{d}); err != nil || d.Body["ca"] != "bundle\n" ||
+		if err := completeDocuments([]documents.Document{d}); err != nil || d.Body["ca"] != "bundle\n" ||
 			d.Body["ca_file"] != nil {
 			t.Errorf("%s: %+v, %v", file, d.Body, err)
 		}
@@ -89,7 +91,7 @@ func TestDocument_ReadsCAFiles(t *testing.T) {
 		{"host": "registry.test", "ca_file": "absent.crt"},
 	} {
 		d := doc(body)
-		if err := completeDocuments([]document{d}); err == nil {
+		if err := completeDocuments([]documents.Document{d}); err == nil {
 			t.Errorf("%v is read as %+v", body, d.Body)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/documents"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -33,7 +34,7 @@ func TestDocument_KeepsApprovals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, problems := parseDocuments("shop.yaml", first)
+	docs, problems := documents.Parse("shop.yaml", first)
 	if len(problems) > 0 {
 		t.Fatalf("%v:\n%s", problems, first)
 	}

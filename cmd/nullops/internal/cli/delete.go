@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/cmd/nullops/internal/cli/output"
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/documents"
 )
 
 func deleteCommand() *cobra.Command {
@@ -61,7 +62,7 @@ func deleteCommand() *cobra.Command {
 	return c
 }
 
-func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, error) {
+func documentsToDelete(c *cobra.Command, paths, args []string) ([]documents.Document, error) {
 	if (len(paths) == 0) == (len(args) == 0) {
 		return nil, exit.AsUsageError(errors.New("say what to delete: -f PATH, or KIND NAME"))
 	}
@@ -72,7 +73,7 @@ func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, erro
 		}
 		return docs, nil
 	}
-	if slices.Contains(kinds[:], args[0]) {
+	if slices.Contains(documents.Kinds[:], args[0]) {
 		kind := args[0]
 		if args = slices.Clone(args[1:]); len(args) == 0 {
 			return nil, exit.AsUsageError(fmt.Errorf("say which %s to delete", kind))
@@ -84,13 +85,13 @@ func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, erro
 	if err := checkTargets(args); err != nil {
 		return nil, err
 	}
-	var docs []document
+	var docs []documents.Document
 	for _, target := range args {
 		kind, name, named := strings.Cut(target, "/")
 		if !named {
 			return nil, exit.AsUsageError(fmt.Errorf("%q: write KIND NAME or KIND/NAME", target))
 		}
-		docs = append(docs, document{Kind: kind, Name: name})
+		docs = append(docs, documents.Document{Kind: kind, Name: name})
 	}
 	return docs, nil
 }
@@ -98,7 +99,7 @@ func documentsToDelete(c *cobra.Command, paths, args []string) ([]document, erro
 // confirmDeleted shows what would be deleted, asks, and returns what was shown. What is
 // refused is refused before the person is asked to confirm.
 func (c *client) confirmDeleted(
-	command *cobra.Command, docs []document, body apiclient.Documents,
+	command *cobra.Command, docs []documents.Document, body apiclient.Documents,
 ) ([]apiclient.Definition, error) {
 	r, err := c.PreviewDocumentsWithResponse(command.Context(), body)
 	if err := documentsAnswered(docs, r, err); err != nil {

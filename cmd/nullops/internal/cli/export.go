@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/nullops/nullops/cmd/nullops/internal/exit"
+	"github.com/nullops/nullops/internal/documents"
 )
 
 func exportCommand() *cobra.Command {
@@ -60,9 +61,9 @@ func exportCommand() *cobra.Command {
 func checkTargets(targets []string) error {
 	for _, t := range targets {
 		kind, name, named := strings.Cut(t, "/")
-		if !slices.Contains(kinds[:], kind) || named && name == "" {
+		if !slices.Contains(documents.Kinds[:], kind) || named && name == "" {
 			return exit.AsUsageError(fmt.Errorf("%q: write KIND or KIND/NAME; kinds are %s", t,
-				strings.Join(kinds[:], ", ")))
+				strings.Join(documents.Kinds[:], ", ")))
 		}
 	}
 	return nil
@@ -76,7 +77,7 @@ func (c *client) exportObjects(ctx context.Context, targets []string) ([]object,
 		return slices.Contains(targets, target)
 	}
 	var all []object
-	for _, kind := range kinds {
+	for _, kind := range documents.Kinds {
 		whole := found(kind) || len(targets) == 0
 		if !whole && !slices.ContainsFunc(targets, func(t string) bool {
 			return strings.HasPrefix(t, kind+"/")
@@ -138,7 +139,8 @@ func writeFolder(w io.Writer, folder string, all []object) error {
 // toYAML is the object in YAML: kind, name, then its fields.
 func (o object) toYAML() ([]byte, error) {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{
-		textNode("kind"), textNode(o.Kind), textNode("name"), textNode(o.Name),
+		documents.TextNode("kind"), documents.TextNode(o.Kind),
+		documents.TextNode("name"), documents.TextNode(o.Name),
 	}}
 	body, err := asNode(o.Body)
 	if err != nil {
@@ -161,7 +163,7 @@ func (o object) toYAML() ([]byte, error) {
 			return nil, fmt.Errorf("export %s of %s: %w", part.field, o.Name, err)
 		}
 		withoutEmptyResources(value)
-		n.Content = append(n.Content, textNode(part.field), value)
+		n.Content = append(n.Content, documents.TextNode(part.field), value)
 	}
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
@@ -179,7 +181,7 @@ func asNode(v any) (*yaml.Node, error) {
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return jsonToYAML(b.Bytes())
+	return documents.JSONToYAML(b.Bytes())
 }
 
 // withoutEmptyResources drops empty "resources: {}" of steps.

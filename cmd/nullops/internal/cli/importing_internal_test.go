@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/documents"
 	"github.com/nullops/nullops/pipeline/compose"
 )
 
@@ -33,7 +34,7 @@ secrets: {key: {file: ./key}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, problems := parseDocuments("shop.yaml", out.Bytes())
+	docs, problems := documents.Parse("shop.yaml", out.Bytes())
 	if len(problems) > 0 {
 		t.Fatalf("%v\n%s", problems, out.String())
 	}

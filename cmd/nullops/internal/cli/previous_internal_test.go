@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/nullops/nullops/internal/documents"
 	"github.com/nullops/nullops/internal/previoustest"
 )
 
 // What the previous release exported is read as the same documents.
 func TestParseDocuments_OfThePreviousRelease(t *testing.T) {
 	t.Parallel()
-	docs, problems := parseDocuments("export.yaml", previoustest.Read(t, "export.yaml"))
+	docs, problems := documents.Parse("export.yaml", previoustest.Read(t, "export.yaml"))
 	if len(problems) > 0 {
 		t.Fatalf("problems: %v", problems)
 	}

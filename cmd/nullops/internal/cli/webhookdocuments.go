@@ -2,13 +2,6 @@ package cli
 
 import "github.com/nullops/nullops/controlplane/apiclient"
 
-// hiddenFields are those that the API takes and never returns: a document names the
-// environment variable that holds one, as in password_from_env.
-var hiddenFields = map[string][]string{
-	"registry": {"password"}, "user": {"password"},
-	"webhook": {"url", "secret"}, "rule": {"secret", "token"},
-}
-
 // webhookDocument is the API's webhook with its kind renamed, since a document's kind
 // is "webhook".
 type webhookDocument struct {

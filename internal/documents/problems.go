@@ -1,4 +1,4 @@
-package cli
+package documents
 
 import (
 	"cmp"
@@ -11,27 +11,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// documentProblem is one thing to change in a document. Problems that this program
+// Problem is one thing to change in a document. Problems that this program
 // finds and those of the control plane are printed by the same code.
-type documentProblem struct {
-	file string
-	line int
-	// what is the document's kind and name, step and field the place in it.
-	what, step, field string
-	message, remedy   string
-	users             []string
+type Problem struct {
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// What is the document's kind and name, Step and Field the place in it.
+	What    string   `json:"what,omitempty"`
+	Step    string   `json:"step,omitempty"`
+	Field   string   `json:"field,omitempty"`
+	Message string   `json:"message"`
+	Remedy  string   `json:"remedy,omitempty"`
+	Users   []string `json:"users,omitempty"`
 }
 
-func (p documentProblem) String() string {
+func (p Problem) String() string {
 	var b strings.Builder
 	switch {
-	case p.file != "" && p.line > 0:
-		fmt.Fprintf(&b, "%s:%d: ", p.file, p.line)
-	case p.file != "":
-		fmt.Fprintf(&b, "%s: ", p.file)
+	case p.File != "" && p.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", p.File, p.Line)
+	case p.File != "":
+		fmt.Fprintf(&b, "%s: ", p.File)
 	}
 	var place []string
-	for _, part := range []string{p.what, cmp.Or(strings.TrimSpace("step "+p.step), ""), p.field} {
+	for _, part := range []string{p.What, cmp.Or(strings.TrimSpace("step "+p.Step), ""), p.Field} {
 		if part != "" && part != "step" {
 			place = append(place, part)
 		}
@@ -39,23 +42,33 @@ func (p documentProblem) String() string {
 	if len(place) > 0 {
 		b.WriteString(strings.Join(place, ", ") + ": ")
 	}
-	b.WriteString(p.message)
-	for _, user := range p.users {
+	b.WriteString(p.Message)
+	for _, user := range p.Users {
 		b.WriteString("\n    used by " + user)
 	}
-	if p.remedy != "" {
-		b.WriteString("\n    " + p.remedy)
+	if p.Remedy != "" {
+		b.WriteString("\n    " + p.Remedy)
 	}
 	return b.String()
 }
 
-// documentsError is everything that is wrong with a set of documents.
-type documentsError struct{ problems []documentProblem }
+// At is the problem, found by the control plane, at its place in the document that it is about.
+func (p Problem) At(d Document) Problem {
+	if p.Step == "" {
+		p.Step, p.Field = d.StepOf(p.Field)
+	}
+	p.File, p.What = d.File, d.String()
+	p.Line = d.LineOf(p.Step, p.Field)
+	return p
+}
 
-func (e *documentsError) Error() string {
-	sorted := slices.Clone(e.problems)
-	slices.SortStableFunc(sorted, func(a, b documentProblem) int {
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.line, b.line))
+// Error is everything that is wrong with a set of documents.
+type Error struct{ Problems []Problem }
+
+func (e *Error) Error() string {
+	sorted := slices.Clone(e.Problems)
+	slices.SortStableFunc(sorted, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
 	count := "one problem"
 	if len(sorted) > 1 {
@@ -68,24 +81,24 @@ func (e *documentsError) Error() string {
 	return strings.Join(lines, "\n  ")
 }
 
-// problemsOrNil returns an error if there are problems.
-func problemsOrNil(all []documentProblem) error {
+// ErrorOf returns an error if there are problems.
+func ErrorOf(all []Problem) error {
 	if len(all) == 0 {
 		return nil
 	}
-	return &documentsError{all}
+	return &Error{all}
 }
 
-// newProblem is one at a field of the document.
-func (d document) newProblem(field, message string) documentProblem {
-	return documentProblem{file: d.File, line: d.lineOf("", field), what: d.String(),
-		field: field, message: message}
+// NewProblem is one at a field of the document.
+func (d Document) NewProblem(field, message string) Problem {
+	return Problem{File: d.File, Line: d.LineOf("", field), What: d.String(),
+		Field: field, Message: message}
 }
 
 var pipelineStep = regexp.MustCompile(`^pipeline\.steps(?:\.|\[)(\d+)\]?\.?(.*)$`)
 
-// stepOf names the step that a field is in, and the field from there on.
-func (d document) stepOf(field string) (step, rest string) {
+// StepOf names the step that a field is in, and the field from there on.
+func (d Document) StepOf(field string) (step, rest string) {
 	m := pipelineStep.FindStringSubmatch(field)
 	graph, _ := d.Body["pipeline"].(map[string]any)
 	steps, _ := graph["steps"].([]any)
@@ -103,8 +116,8 @@ func (d document) stepOf(field string) (step, rest string) {
 	return "", field
 }
 
-// lineOf returns the line of a field, or of the nearest thing around it that stands in the file.
-func (d document) lineOf(step, field string) int {
+// LineOf returns the line of a field, or of the nearest thing around it that stands in the file.
+func (d Document) LineOf(step, field string) int {
 	if d.node == nil {
 		return 0
 	}

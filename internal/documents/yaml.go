@@ -1,4 +1,4 @@
-package cli
+package documents
 
 import (
 	"bytes"
@@ -39,17 +39,17 @@ func (e *lineError) Error() string {
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
 
 // yamlProblem puts what cannot be read at its line.
-func yamlProblem(file string, err error) documentProblem {
+func yamlProblem(file string, err error) Problem {
 	if at, ok := errors.AsType[*lineError](err); ok {
-		return documentProblem{file: file, line: at.line, field: at.field, message: at.message}
+		return Problem{File: file, Line: at.line, Field: at.field, Message: at.message}
 	}
 	// The library has no type for it.
 	m := yamlLine.FindStringSubmatch(err.Error())
 	if m == nil {
-		return documentProblem{file: file, message: err.Error()}
+		return Problem{File: file, Message: err.Error()}
 	}
 	line, _ := strconv.Atoi(m[1])
-	return documentProblem{file: file, line: line, message: "this is not YAML: " + m[2]}
+	return Problem{File: file, Line: line, Message: "this is not YAML: " + m[2]}
 }
 
 // parseYAML reads every document of a text as JSON would read it: keys are
@@ -230,9 +230,9 @@ func orderedJSON(n *yaml.Node) []byte {
 	return []byte("null")
 }
 
-// jsonToYAML turns one JSON document into a YAML node with the keys in the same order, so that
+// JSONToYAML turns one JSON document into a YAML node with the keys in the same order, so that
 // equal input produces equal output.
-func jsonToYAML(text []byte) (*yaml.Node, error) {
+func JSONToYAML(text []byte) (*yaml.Node, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	return nextYAML(decoder)
@@ -247,7 +247,7 @@ func nextYAML(decoder *json.Decoder) (*yaml.Node, error) {
 	case json.Delim:
 		return nestedYAML(decoder, v)
 	case string:
-		return textNode(v), nil
+		return TextNode(v), nil
 	case json.Number:
 		tag := "!!int"
 		if _, err := strconv.ParseInt(string(v), 10, 64); err != nil {
@@ -279,9 +279,9 @@ func nestedYAML(decoder *json.Decoder, open json.Delim) (*yaml.Node, error) {
 	return n, err
 }
 
-// textNode lets the encoder choose the style: quotes where a reader would see
+// TextNode lets the encoder choose the style: quotes where a reader would see
 // something else than text, blocks for several lines.
-func textNode(s string) *yaml.Node {
+func TextNode(s string) *yaml.Node {
 	n := &yaml.Node{}
 	n.SetString(s)
 	return n
