@@ -154,6 +154,12 @@ func newDebian(t *testing.T, socket string) debian {
 	for _, file := range []string{"/etc/hosts", "/etc/resolv.conf"} {
 		copyFile(t, file, d.root+file, 0o644)
 	}
+	// The example's documents name files of these folders, relative to where tests run.
+	for _, folder := range []string{"deploy", "plugins"} {
+		if err := os.CopyFS(filepath.Join(d.root, folder), os.DirFS("../../"+folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(d.root+socket), 0o755); err != nil {
 		t.Fatal(err)
 	}
