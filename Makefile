@@ -172,7 +172,8 @@ bench-scale: build ## measure how costs grow with agents and deployments; writes
 .PHONY: bench-ui
 bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .md
 	@cd tools/lighthouse && npm ci --silent --ignore-scripts --no-audit --no-fund
-	@tools/run services --only docker,registry -- tools/run demo node ui/scripts/bench.mjs
+	@OTEL_SDK_DISABLED=true tools/run services --only docker,registry -- \
+		tools/run demo node ui/scripts/bench.mjs
 
 .PHONY: docs
 docs: setup ## build the documentation site from docs/ into ui/docs, which the next build embeds

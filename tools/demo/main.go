@@ -78,6 +78,9 @@ func runDemo(ctx context.Context, check bool, command []string) (err error) {
 	}
 	if len(command) > 0 {
 		steps = steps[:4]
+		if err := p.startTraces(); err != nil {
+			return fmt.Errorf("collect traces: %w", err)
+		}
 	}
 	for i, s := range steps {
 		fmt.Printf("\n== %d. %s\n", i+1, s.title)

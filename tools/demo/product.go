@@ -31,6 +31,8 @@ type product struct {
 	uiURL       string
 	webURL      string
 	password    string
+	// traces is where spans are collected, if a command is run.
+	traces string
 	// ended yields when a server ends by itself.
 	ended    chan error
 	children []*child
@@ -234,6 +236,9 @@ func (p *product) start(name string, out *watched, env []string, args ...string)
 	}
 	c := exec.Command(p.binary, args...)
 	c.Env = append(os.Environ(), env...)
+	if p.traces != "" {
+		c.Env = append(c.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+p.traces)
+	}
 	c.Stdout, c.Stderr = file, file
 	if out != nil {
 		out.to = file

@@ -14,7 +14,8 @@ import (
 func (p *product) with(ctx context.Context, argv []string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Env = append(os.Environ(), "NULLOPS_TEST_URL="+p.uiURL, "NULLOPS_TEST_USER=admin",
-		"NULLOPS_TEST_PASSWORD="+p.password, "NULLOPS_TEST_BINARY="+p.binary)
+		"NULLOPS_TEST_PASSWORD="+p.password, "NULLOPS_TEST_BINARY="+p.binary,
+		"NULLOPS_TEST_TRACES="+p.traces)
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	// The group, so that browsers started by the command end with it.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}

@@ -1,6 +1,7 @@
 // The main job, as an engineer does it.
 import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
 import { freeze, written } from "./engine.mjs";
+import { parentOfCreate, traced } from "./trace.mjs";
 
 /** Fills the sheet and creates; returns the deployment as the API has it. */
 export async function create(page, name, project = "shop") {
@@ -46,12 +47,14 @@ export const stories = [
       await sheet.getByLabel("Name").fill(name);
       const chosen = await pickTag(page, sheet);
       await picture(page, "create");
+      const parent = parentOfCreate(page);
       await sheet.getByRole("button", { name: /^Create deployment/ }).click();
       await page.waitForURL(new RegExp(`/${name}/run`));
 
       const id = await watch(page, name, chosen);
       await countdown(page, id, context);
       await openUrl(page, context);
+      await traced(await parent, await api(page, `/deployments/${id}/runs/1`));
       await readServiceLogs(page, id);
       await unwell(page, id);
       await remove(page, name, id);

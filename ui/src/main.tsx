@@ -5,9 +5,11 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { newQueryClient } from "./api/queries/common";
+import { traceDeeds } from "./api/trace";
 import { Toasts } from "./components/Toast";
 import { makeRouter } from "./routes";
 
+traceDeeds();
 const queryClient = newQueryClient(() => {
   const { pathname, href } = router.state.location;
   if (pathname === "/sign-in") return;

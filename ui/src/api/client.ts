@@ -1,6 +1,8 @@
 import createClient from "openapi-fetch";
 import { texts } from "@/texts";
+import { randomHex } from "./random";
 import type { components, paths } from "./schema.gen";
+import { traceparent } from "./trace";
 import { viewingHeaders } from "./viewAs";
 
 export type Schemas = components["schemas"];
@@ -62,10 +64,11 @@ export const client = createClient<paths>({
   fetch: fetchWithProof,
 });
 
-/** While an admin views as another user, every request carries that user's name. */
+/** While an admin views as another user, every request carries that user's name; and its trace. */
 client.use({
   onRequest({ request }) {
-    for (const [name, value] of Object.entries(viewingHeaders())) request.headers.set(name, value);
+    const headers = { ...viewingHeaders(), ...traceparent() };
+    for (const [name, value] of Object.entries(headers)) request.headers.set(name, value);
     return request;
   },
 });
@@ -122,8 +125,5 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** A key that makes a repeated create one create. Works on plain HTTP too, unlike randomUUID. */
-export function idempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+/** A key that makes a repeated create one create. */
+export const idempotencyKey = () => randomHex(16);

@@ -109,6 +109,7 @@ it("offers what the catalogue has, also where nothing is listed of it", async ()
 it("gives the focus to the view that was saved, and to what is shown when it is dropped", async () => {
   await show("?env=qa");
   await userEvent.click(screen.getByRole("button", { name: "Save these filters as a view" }));
+  await screen.findByLabelText("Name of the view");
   await userEvent.keyboard("{Escape}");
   expect(document.activeElement).toBe(
     screen.getByRole("button", { name: "Save these filters as a view" }),

@@ -1,7 +1,8 @@
 import { Plus, X } from "lucide-react";
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Button } from "@/components/Button";
+import { loadChunk } from "@/components/loadChunk";
 import { usePageAction } from "@/components/pageActions";
 import { useToast } from "@/components/Toast";
 import { texts } from "@/texts";
@@ -11,6 +12,10 @@ import { ViewTab } from "./ViewTab";
 import { MOST, type useViews, type View } from "./views";
 
 const t = texts.list;
+
+const ViewNaming = lazy(() =>
+  loadChunk(() => import("./ViewNaming")).then((one) => ({ default: one.ViewNaming })),
+);
 
 type Props = {
   saved: ReturnType<typeof useViews>;
@@ -73,18 +78,20 @@ export function SavedViews({ saved, here, read, filters, user }: Props) {
         </Button>
       ) : null}
       {naming ? (
-        <Naming
-          close={() => setNaming(false)}
-          back={() => {
-            focus.next("[data-save]");
-            setNaming(false);
-          }}
-          save={(name) => {
-            focus.next("[aria-current]");
-            save(name, filters);
-            setNaming(false);
-          }}
-        />
+        <Suspense>
+          <ViewNaming
+            close={() => setNaming(false)}
+            back={() => {
+              focus.next("[data-save]");
+              setNaming(false);
+            }}
+            save={(name) => {
+              focus.next("[aria-current]");
+              save(name, filters);
+              setNaming(false);
+            }}
+          />
+        </Suspense>
       ) : null}
     </>
   );
@@ -103,36 +110,4 @@ function useFocusBack(after: unknown[]) {
     wanted.current = selector;
   };
   return { here, next };
-}
-
-type NamingProps = { save: (name: string) => void; close: () => void; back: () => void };
-
-function Naming({ save, close, back }: NamingProps) {
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get("name") ?? "").trim();
-    if (name) save(name);
-  };
-  return (
-    <form
-      className="in sm slim shrink-0"
-      onSubmit={submit}
-      onBlur={({ currentTarget, relatedTarget }) =>
-        !currentTarget.contains(relatedTarget) && close()
-      }
-    >
-      <input
-        name="name"
-        ref={(input) => input?.focus()}
-        aria-label={t.viewName}
-        placeholder={t.viewName}
-        maxLength={40}
-        onKeyDown={(event) => event.key === "Escape" && back()}
-      />
-      {/* A press leaves the focus in the field: some browsers give it to no button. */}
-      <Button small type="submit" onPointerDown={(event) => event.preventDefault()}>
-        {t.keepView}
-      </Button>
-    </form>
-  );
 }
