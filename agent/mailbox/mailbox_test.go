@@ -320,20 +320,20 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 	const multipart = "Content-Type: multipart/mixed; boundary=b\n\n"
 	fields := strings.Repeat("A: b\n", 1<<18)
 	for name, c := range map[string]struct{ mail, problem string }{
-		"deep":          {nested.String(), "nested more than 8 deep"},
-		"many parts":    {multipart + strings.Repeat("--b\n\nx\n", 5000), "more than 100 parts"},
-		"many fields":   {fields + "\nbody\n", "header is very long"},
-		"one field":     {"Subject: " + strings.Repeat("a ", 1<<18) + "\n\nbody\n", ""},
-		"folded":        {"Subject: a\n" + strings.Repeat(" b\n", 1<<18) + "\nbody\n", "very long"},
-		"part's fields": {multipart + "--b\n" + fields, "damaged"},
-		"no fields":     {"hello\nworld\n\nbody\n", "not fields"},
-		"charset":       {"Content-Type: text/plain; charset=klingon\n\nnuqneH\n", "klingon is not known"},
-		"not UTF-8":     {"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\n", ""},
-		"base64":        {"Content-Transfer-Encoding: base64\n\n!!!=!\n", "damaged"},
-		"long text":     {"\n" + strings.Repeat("0123456789\n", 300_000), "only its first MiB"},
-		"type":          {"Content-Type: text/plain; ;;; charset\n\nbody\n", ""},
-		"boundary":      {multipart + "no parts\n", "none was found"},
-		"empty":         {"", ""},
+		"deep":        {nested.String(), "nested more than 8 deep"},
+		"many parts":  {multipart + strings.Repeat("--b\n\nx\n", 5000), "more than 100 parts"},
+		"many fields": {fields + "\nbody\n", "header is very long"},
+		"one field":   {"Subject: " + strings.Repeat("a ", 1<<18) + "\n\nbody\n", ""},
+		"folded":      {"Subject: a\n" + strings.Repeat(" b\n", 1<<18) + "\nbody\n", "very long"},
+		"part fields": {multipart + "--b\n" + fields, "damaged"},
+		"no fields":   {"hello\nworld\n\nbody\n", "not fields"},
+		"charset":     {"Content-Type: text/plain; charset=klingon\n\nnuqneH\n", "klingon is not known"},
+		"not UTF-8":   {"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\n", ""},
+		"base64":      {"Content-Transfer-Encoding: base64\n\n!!!=!\n", "damaged"},
+		"long text":   {"\n" + strings.Repeat("0123456789\n", 300_000), "only its first MiB"},
+		"type":        {"Content-Type: text/plain; ;;; charset\n\nbody\n", ""},
+		"boundary":    {multipart + "no parts\n", "none was found"},
+		"empty":       {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

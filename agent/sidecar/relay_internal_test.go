@@ -41,7 +41,7 @@ func startRelayWith(t *testing.T, lookup lookupFunc) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- newServiceResolver(lookup).acceptRequests(ctx, l.(*net.UnixListener))
+		ended <- (&relay{serviceResolver: newServiceResolver(lookup)}).acceptRequests(ctx, l.(*net.UnixListener))
 	}()
 	t.Cleanup(func() {
 		cancel()

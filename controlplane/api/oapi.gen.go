@@ -676,6 +676,39 @@ func (e LogLevelName) Valid() bool {
 	}
 }
 
+// Defines values for MailListState.
+const (
+	MailListStateGone        MailListState = "gone"
+	MailListStateOff         MailListState = "off"
+	MailListStateOldRelay    MailListState = "old_relay"
+	MailListStateOn          MailListState = "on"
+	MailListStateService     MailListState = "service"
+	MailListStateUnsupported MailListState = "unsupported"
+	MailListStateWaiting     MailListState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the MailListState enum.
+func (e MailListState) Valid() bool {
+	switch e {
+	case MailListStateGone:
+		return true
+	case MailListStateOff:
+		return true
+	case MailListStateOldRelay:
+		return true
+	case MailListStateOn:
+		return true
+	case MailListStateService:
+		return true
+	case MailListStateUnsupported:
+		return true
+	case MailListStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MetricsResolution.
 const (
 	MetricsResolutionHour   MetricsResolution = "hour"
@@ -2063,6 +2096,9 @@ type Capsule struct {
 	// Input Values by the name of a field that the pipeline declares.
 	Input *Input `json:"input,omitempty"`
 
+	// Mails The newest 20 mails that it sent, with the beginning of each text; missing if there are none, or its node cannot be asked.
+	Mails *MailList `json:"mails,omitempty"`
+
 	// Parameters What was written, step by step; references stay references.
 	Parameters      map[string]map[string]interface{} `json:"parameters"`
 	PipelineDigest  string                            `json:"pipeline_digest"`
@@ -2127,6 +2163,57 @@ type CapsuleStep struct {
 	Status    StepStatus  `json:"status"`
 	Tests     *TestReport `json:"tests,omitempty"`
 	Title     string      `json:"title"`
+}
+
+// CaughtMail defines model for CaughtMail.
+type CaughtMail struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Attachments Its parts that are not shown as text.
+	Attachments []MailAttachment `json:"attachments"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Header Its header.
+	Header []MailField `json:"header"`
+
+	// Helo The name that the application gave itself.
+	Helo *string `json:"helo,omitempty"`
+
+	// Html Its HTML as the application wrote it, up to 1 MiB; getMailPage has it for a browser.
+	Html string `json:"html"`
+
+	// Links The web addresses in its text and HTML, each once.
+	Links []string `json:"links"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Peer The address of the container that sent it.
+	Peer *string `json:"peer,omitempty"`
+
+	// Problems Sentences about what cannot be shown of it.
+	Problems []string `json:"problems"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text Its plain text, up to 1 MiB.
+	Text string `json:"text"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // Certificate defines model for Certificate.
@@ -3439,11 +3526,102 @@ type MachineHardware struct {
 	Os            *string       `json:"os,omitempty"`
 }
 
+// MailAttachment defines model for MailAttachment.
+type MailAttachment struct {
+	// Bytes Its size, decoded.
+	Bytes int64 `json:"bytes"`
+
+	// Index Its place in the mail, for downloadMailAttachment.
+	Index int `json:"index"`
+
+	// Name The name of the file, if the mail has one.
+	Name string `json:"name"`
+
+	// Type Its media type, as the application says.
+	Type string `json:"type"`
+}
+
+// MailField defines model for MailField.
+type MailField struct {
+	// Name The name.
+	Name string `json:"name"`
+
+	// Value The value, decoded.
+	Value string `json:"value"`
+}
+
+// MailList defines model for MailList.
+type MailList struct {
+	// Bytes How much they take on the node.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped How many made room for newer ones.
+	Dropped int64         `json:"dropped"`
+	Items   []MailSummary `json:"items"`
+
+	// Last The highest number of a mail so far.
+	Last int64 `json:"last"`
+
+	// Mails How many mails are kept.
+	Mails int `json:"mails"`
+
+	// MaxBytes How much they may take.
+	MaxBytes int64 `json:"max_bytes"`
+
+	// MaxMail How large one may be.
+	MaxMail int64 `json:"max_mail"`
+
+	// MaxMails How many mails are kept at most.
+	MaxMails int `json:"max_mails"`
+
+	// More Whether there are older mails that the query takes.
+	More bool `json:"more"`
+
+	// Refused How many were never stored, since they were too large or the node's disk was full.
+	Refused int64 `json:"refused"`
+
+	// State Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+	State MailListState `json:"state"`
+}
+
+// MailListState Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+type MailListState string
+
 // MailServer defines model for MailServer.
 type MailServer struct {
 	From     string  `json:"from"`
 	Server   string  `json:"server"`
 	Username *string `json:"username,omitempty"`
+}
+
+// MailSummary defines model for MailSummary.
+type MailSummary struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text The beginning of its text; only in capsules.
+	Text *string `json:"text,omitempty"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -6009,6 +6187,9 @@ type InLimit = int
 // InMachine defines model for InMachine.
 type InMachine = string
 
+// InMail defines model for InMail.
+type InMail = int64
+
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
@@ -6219,6 +6400,25 @@ type DownloadLogsParams struct {
 	// Search Only lines with this text, in upper or lower case.
 	Search     *LogSearch `form:"search,omitempty" json:"search,omitempty"`
 	Timestamps *bool      `form:"timestamps,omitempty" json:"timestamps,omitempty"`
+}
+
+// ListMailsParams defines parameters for ListMails.
+type ListMailsParams struct {
+	// To Part of a recipient's address.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Subject Part of the subject.
+	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
+
+	// Search Part of what people read of a mail: its subject, addresses, or text.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// After Only mails with a higher number.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Only mails with a lower number.
+	Before *int64   `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *InLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
@@ -6977,6 +7177,30 @@ type ServerInterface interface {
 	// DownloadLogs The same lines as one text file, without colours
 	// (GET /api/v1/deployments/{id}/logs/download)
 	DownloadLogs(w http.ResponseWriter, r *http.Request, id InId, params DownloadLogsParams)
+	// ClearMails Delete all mails of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails)
+	ClearMails(w http.ResponseWriter, r *http.Request, id InId)
+	// ListMails The mails that a deployment sent, newest first
+	// (GET /api/v1/deployments/{id}/mails)
+	ListMails(w http.ResponseWriter, r *http.Request, id InId, params ListMailsParams)
+	// StreamMails Live changes of a deployment's mails
+	// (GET /api/v1/deployments/{id}/mails/changes)
+	StreamMails(w http.ResponseWriter, r *http.Request, id InId)
+	// DeleteMail Delete one mail of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails/{number})
+	DeleteMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// GetMail One mail of a deployment
+	// (GET /api/v1/deployments/{id}/mails/{number})
+	GetMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// DownloadMailAttachment An attachment of a mail
+	// (GET /api/v1/deployments/{id}/mails/{number}/attachments/{index})
+	DownloadMailAttachment(w http.ResponseWriter, r *http.Request, id InId, number InMail, index int)
+	// GetMailPage The HTML of a mail, for a frame
+	// (GET /api/v1/deployments/{id}/mails/{number}/page)
+	GetMailPage(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// DownloadMail A mail as the application sent it
+	// (GET /api/v1/deployments/{id}/mails/{number}/raw)
+	DownloadMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
@@ -9194,6 +9418,349 @@ func (siw *ServerInterfaceWrapper) DownloadLogs(w http.ResponseWriter, r *http.R
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DownloadLogs(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ClearMails operation middleware
+func (siw *ServerInterfaceWrapper) ClearMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ClearMails(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMails operation middleware
+func (siw *ServerInterfaceWrapper) ListMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMailsParams
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "subject" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "subject", r.URL.Query(), &params.Subject, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "subject"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subject", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", r.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "search"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "search", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", r.URL.Query(), &params.Before, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMails(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamMails operation middleware
+func (siw *ServerInterfaceWrapper) StreamMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamMails(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteMail operation middleware
+func (siw *ServerInterfaceWrapper) DeleteMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteMail(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetMail operation middleware
+func (siw *ServerInterfaceWrapper) GetMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetMail(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DownloadMailAttachment operation middleware
+func (siw *ServerInterfaceWrapper) DownloadMailAttachment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "index" -------------
+	var index int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "index", r.PathValue("index"), &index, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "index", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DownloadMailAttachment(w, r, id, number, index)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetMailPage operation middleware
+func (siw *ServerInterfaceWrapper) GetMailPage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetMailPage(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DownloadMail operation middleware
+func (siw *ServerInterfaceWrapper) DownloadMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DownloadMail(w, r, id, number)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -15974,6 +16541,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/reach", wrapper.OpenReach)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs", wrapper.StreamLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/mails", wrapper.ClearMails)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails", wrapper.ListMails)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/changes", wrapper.StreamMails)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}", wrapper.DeleteMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}", wrapper.GetMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/page", wrapper.GetMailPage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/raw", wrapper.DownloadMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/attachments/{index}", wrapper.DownloadMailAttachment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage", wrapper.GetUsage)
@@ -18013,6 +18588,416 @@ type DownloadLogsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DownloadLogsdefaultApplicationProblemPlusJSONResponse) VisitDownloadLogsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ClearMailsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ClearMailsResponseObject interface {
+	VisitClearMailsResponse(w http.ResponseWriter) error
+}
+
+type ClearMails204Response struct {
+}
+
+func (response ClearMails204Response) VisitClearMailsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ClearMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ClearMailsdefaultApplicationProblemPlusJSONResponse) VisitClearMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMailsRequestObject struct {
+	Id     InId `json:"id"`
+	Params ListMailsParams
+}
+
+type ListMailsResponseObject interface {
+	VisitListMailsResponse(w http.ResponseWriter) error
+}
+
+type ListMails200JSONResponse MailList
+
+func (response ListMails200JSONResponse) VisitListMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListMailsdefaultApplicationProblemPlusJSONResponse) VisitListMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamMailsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type StreamMailsResponseObject interface {
+	VisitStreamMailsResponse(w http.ResponseWriter) error
+}
+
+type StreamMails200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamMails200TexteventStreamResponse) VisitStreamMailsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamMailsdefaultApplicationProblemPlusJSONResponse) VisitStreamMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type DeleteMailResponseObject interface {
+	VisitDeleteMailResponse(w http.ResponseWriter) error
+}
+
+type DeleteMail204Response struct {
+}
+
+func (response DeleteMail204Response) VisitDeleteMailResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteMaildefaultApplicationProblemPlusJSONResponse) VisitDeleteMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type GetMailResponseObject interface {
+	VisitGetMailResponse(w http.ResponseWriter) error
+}
+
+type GetMail200JSONResponse CaughtMail
+
+func (response GetMail200JSONResponse) VisitGetMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetMaildefaultApplicationProblemPlusJSONResponse) VisitGetMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadMailAttachmentRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+	Index  int    `json:"index"`
+}
+
+type DownloadMailAttachmentResponseObject interface {
+	VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error
+}
+
+type DownloadMailAttachment200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DownloadMailAttachment200ApplicationoctetStreamResponse) VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DownloadMailAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DownloadMailAttachmentdefaultApplicationProblemPlusJSONResponse) VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMailPageRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type GetMailPageResponseObject interface {
+	VisitGetMailPageResponse(w http.ResponseWriter) error
+}
+
+type GetMailPage200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetMailPage200TexthtmlResponse) VisitGetMailPageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetMailPagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetMailPagedefaultApplicationProblemPlusJSONResponse) VisitGetMailPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type DownloadMailResponseObject interface {
+	VisitDownloadMailResponse(w http.ResponseWriter) error
+}
+
+type DownloadMail200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DownloadMail200ApplicationoctetStreamResponse) VisitDownloadMailResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DownloadMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DownloadMaildefaultApplicationProblemPlusJSONResponse) VisitDownloadMailResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -27721,6 +28706,30 @@ type StrictServerInterface interface {
 	// DownloadLogs The same lines as one text file, without colours
 	// (GET /api/v1/deployments/{id}/logs/download)
 	DownloadLogs(ctx context.Context, request DownloadLogsRequestObject) (DownloadLogsResponseObject, error)
+	// ClearMails Delete all mails of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails)
+	ClearMails(ctx context.Context, request ClearMailsRequestObject) (ClearMailsResponseObject, error)
+	// ListMails The mails that a deployment sent, newest first
+	// (GET /api/v1/deployments/{id}/mails)
+	ListMails(ctx context.Context, request ListMailsRequestObject) (ListMailsResponseObject, error)
+	// StreamMails Live changes of a deployment's mails
+	// (GET /api/v1/deployments/{id}/mails/changes)
+	StreamMails(ctx context.Context, request StreamMailsRequestObject) (StreamMailsResponseObject, error)
+	// DeleteMail Delete one mail of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails/{number})
+	DeleteMail(ctx context.Context, request DeleteMailRequestObject) (DeleteMailResponseObject, error)
+	// GetMail One mail of a deployment
+	// (GET /api/v1/deployments/{id}/mails/{number})
+	GetMail(ctx context.Context, request GetMailRequestObject) (GetMailResponseObject, error)
+	// DownloadMailAttachment An attachment of a mail
+	// (GET /api/v1/deployments/{id}/mails/{number}/attachments/{index})
+	DownloadMailAttachment(ctx context.Context, request DownloadMailAttachmentRequestObject) (DownloadMailAttachmentResponseObject, error)
+	// GetMailPage The HTML of a mail, for a frame
+	// (GET /api/v1/deployments/{id}/mails/{number}/page)
+	GetMailPage(ctx context.Context, request GetMailPageRequestObject) (GetMailPageResponseObject, error)
+	// DownloadMail A mail as the application sent it
+	// (GET /api/v1/deployments/{id}/mails/{number}/raw)
+	DownloadMail(ctx context.Context, request DownloadMailRequestObject) (DownloadMailResponseObject, error)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
@@ -29481,6 +30490,221 @@ func (sh *strictHandler) DownloadLogs(w http.ResponseWriter, r *http.Request, id
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(DownloadLogsResponseObject); ok {
 		if err := validResponse.VisitDownloadLogsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ClearMails operation middleware
+func (sh *strictHandler) ClearMails(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ClearMailsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ClearMails(ctx, request.(ClearMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ClearMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ClearMailsResponseObject); ok {
+		if err := validResponse.VisitClearMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMails operation middleware
+func (sh *strictHandler) ListMails(w http.ResponseWriter, r *http.Request, id InId, params ListMailsParams) {
+	var request ListMailsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMails(ctx, request.(ListMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMailsResponseObject); ok {
+		if err := validResponse.VisitListMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamMails operation middleware
+func (sh *strictHandler) StreamMails(w http.ResponseWriter, r *http.Request, id InId) {
+	var request StreamMailsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamMails(ctx, request.(StreamMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamMailsResponseObject); ok {
+		if err := validResponse.VisitStreamMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteMail operation middleware
+func (sh *strictHandler) DeleteMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request DeleteMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteMail(ctx, request.(DeleteMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteMailResponseObject); ok {
+		if err := validResponse.VisitDeleteMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMail operation middleware
+func (sh *strictHandler) GetMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request GetMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMail(ctx, request.(GetMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetMailResponseObject); ok {
+		if err := validResponse.VisitGetMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadMailAttachment operation middleware
+func (sh *strictHandler) DownloadMailAttachment(w http.ResponseWriter, r *http.Request, id InId, number InMail, index int) {
+	var request DownloadMailAttachmentRequestObject
+
+	request.Id = id
+	request.Number = number
+	request.Index = index
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadMailAttachment(ctx, request.(DownloadMailAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadMailAttachment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DownloadMailAttachmentResponseObject); ok {
+		if err := validResponse.VisitDownloadMailAttachmentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMailPage operation middleware
+func (sh *strictHandler) GetMailPage(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request GetMailPageRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMailPage(ctx, request.(GetMailPageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMailPage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetMailPageResponseObject); ok {
+		if err := validResponse.VisitGetMailPageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadMail operation middleware
+func (sh *strictHandler) DownloadMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request DownloadMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadMail(ctx, request.(DownloadMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DownloadMailResponseObject); ok {
+		if err := validResponse.VisitDownloadMailResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -35253,938 +36477,968 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3vkty4sS/4Kti6jhiPL7un1WppZtRx40Zbo5nRsf6dbml8Yu251SgSVQU3CygDYJfKcxSxn/YB9iH2",
-	"we6TbCATIEEWwD+lls+5sdcfPOoiCYJAIpHI/OUvf5vlcrOVggmjZ89+m22pohtmmIK/Xorn/qr9s2A6",
-	"V3xruBSzZ7P3a0bqhzNCNbktuTav5OoVu2elviWCbpgm3JzOshm3j2ypWc+ymf199qx58yybKfb3iitW",
-	"zJ4ZVbFspvM121D70g39+IqJlVnPnl2cZbMNF/7PR9nM7Le2JW0UF6vZp0+Z7XKltFSH/b0V7KOZ53D1",
-	"lsglMWtGtnTFyIItpWJ1L/9eMbUPuontJfr05Ows3o2Xhb0z8tm86P3e3ym2nD2b/Zdvmon5Bq/qb14W",
-	"vvHla2rydXxSXrynK/t9uzU1ZEc1UYwW9detGS2YarrzcnmCbYWdYB/pZlvay3+dffvX2Syz32CYsg38",
-	"j7/O/nJ28v2vvz3KHn336a+z383iA/CKavPingkTjET35faeE7jp5OUPqSF+lBriV3zDTd12Z9pKuBg2",
-	"WbAlrUrjGtzQj3xTbdwMbrjAvxqh4sKwFVPuXa9pvuaCxUfcvtKOOCUbvM2LV15W2jCVWADu5l5xaGZi",
-	"J9UdUyfn7cn4Cz35h52N37t/nJ78+ttZdv7k0Sd/5ev/npqhN9CNqJDCf44VU2jXvaLaLJiKj5r9iM3W",
-	"fKWJgLsSo4QXh3SEm70z+N+I+Xwr8sRkajuZd2xPNvSOaSKkWXOxImbHc0Z23P5FKCno/hlMMdxuu8a0",
-	"IVwTKvSOKVZYhchx/aF+yYhURLFlpVkB7ZCLs+/Jbs0Ug4bwQaLXcqdx7XINfwkiRQ7qqRGGvJSCncjl",
-	"iV7L7cmj5OIu2GYrDRP5/uRPbJ9aYednozTrO6p1Ql629tJnq7XrSsTnRFViSExUJfplZEgibliumOlZ",
-	"ExpuOPorg/bdCw3bpl5lL3328nslV30jSnZrqRmx79KEKgb7xCXIYkkNiPOSlGxpiKxManfEYR89zK/k",
-	"6oZRFdu63opyT0oumMbVYdZcE8M+moxwQartlim7gkppV0lOdXLD1viCPlk/lG7bMR7VCW+cApBlwRQx",
-	"ayqga8m3Qyvhy5dSbaiZPZsV1LATw0GzxnsgKxXrwg1T9zxn2n4/Ttdib+eJK6uoLgktS7/j2HkdMW0a",
-	"3xR2kxu20RGLq9NT2Dlf4r1PmstUKbr33/FBGF6mR1Kw3ZiRrKCVI0byNTOK5/pHJTeHnbgSZC0r5ZQy",
-	"uTXyllSiZFqTFb9nItWbpW3t+M68l7Hx2I16tZGf8eI/88IkDMWlXWzGToRxmx0FHUAXJSN5pe7ZqO4p",
-	"pmVZQbtjVZTr23XzpO3xB01XLD5r2F2ljd14L7HLTuI3Upj1QUebrfL87PzpyaNHJ2ePxs5sX89/cFIO",
-	"fY1Naqun2FEOVgTZMCrMJTFyI5WKTH23y+fpLnckYrjDn+xmordSaAZr/J2Si5LBQOdSGHfAo9ttyXNq",
-	"v+SbLd7xX/+mpWgZovaJAjpBV3NZGc0LNvcWaTYrmKF28dvLfh8pJHNDYE8a7uAFDxDFSkY1++YPs2y2",
-	"5KwsZs9m90xpLoU+pVsOu+CGFfvZs9nztbQbFiUGDzhgfqFq/EoTe/g8dZsm02bObVNnj77/nj5anJ9Y",
-	"s/DkW/t/39n/Owv+Z4fSUFNpq++sRuMGZuGPtCDX2FizwOhCVubZoqTizurCcXPgRxvmoS0u12gQgnG4",
-	"pLxk9nSIZhxM1DUzan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7on9vhwSm6Ycbbn+feEioI8OXt82pKl",
-	"yKb9byduGE7wKNfuxM9yhzaDXEGLYMtWBTckt/sSbEr4ePRFtcaCwXEjZq9f5TnT+sXHbUm5YPDirZJb",
-	"pgxHGab67rA3f15LklMBq8q7HvzGdrCTtfeubLZgOa00i7VKDTRpbfqMSGEFzy6bnBFG8/W015TsnpVD",
-	"MoOfD64U2HS51ra5eNeWVVkSCk+QnazKghh6BwbSQWfk4m8sN7EJCO3Nv/j7fG+bwclg4H+tm3Y3fspm",
-	"YZetxhDWDvzLTEh3xqVWtm1Xg6ebjuHTfsEdzrYZu/dlM15E50FIk5pbs2Z7Ihgr7JltKdXA0LVb2Cpp",
-	"L3zz5ur1i4wwcc+VFBsm/C+02HBhW8XFIEs8C+aKUcPgd7t6XSv2StBEtCOVjmkDK/pU3+noIzsqDCt6",
-	"TrxcWBVRxJ7uSAY4sKALWSMlrv3MzlNaNtzsPocvh1ktCm57Qst3wWwvaalZ1hEAP3sDzrdwmrpmf+A3",
-	"+T1Myr/jHPz7793g/3sw8v9esG0p9/afX3/jnCknv/7Xr383OECuA4PD8IrHBL3WI/U/htWEXzWfIvZ4",
-	"a+qgyXjHDL/nZv95C2+xjy68Oy6KUCPgqKMf1CgO/2IfDRMF/POea46XN/KeFRFt0fksaiUQXgJd6Pu+",
-	"hxlzN1YR3a6qMqpjmLCahdntebEn3GhWLu2aC7eS4aUHrWd901gyFVOe+Z2Qu5IVK1bMp0xo68HE7OZU",
-	"zPM1Fav4h5s1Q8VnzQGmwBgJmgWbQfMS9lIe6ruFlCWjAl4hBeqJyNm4ytcQfBCyYKdyuSy5YLeXjXf/",
-	"D28X1kikC15ys/8D2IlgI23suTmqLJuVP8Z1lc1AcOfTd6jhlksu7uJKG77NGcEfXuJBA32HONaVju//",
-	"Aoz3yDR6Mzu+P0pSyGh7mt0z5RSHX987qoS9nM1yxQ3PaXzHd7M+V4y6Q0bqlqTs1dcr73IYN/7aUGUm",
-	"zpmuEvs/jNCWyW2JQu68t+gOXjgvTKS5zYaq1IBzTXZKitXI7bhZIMGMNF1u3lbPs5Ot1lC01nJSvTyI",
-	"CgU99RnblX3+Bif/XWUmmhKNwA0aE1XclRUqdDtFI30y4cdhy9GP226VvKflj3genvRp+VryvDMjgweS",
-	"OjJ24JNF/QIH8680sc+dglqiC7TxD9WL859H1Iv/9N8iCh5/aTSIey5roj/+5sx94rBV4GJYcNPBMGez",
-	"jycreeJ+3PIts/vGaXvog5tO+GYr3dZKrbjMVtysq8VpLjffiKos5VbX//XNQZd8k97d3zuZCUc95UYT",
-	"EBhCyZYpLYWLF+lTYu+SldlWBt349YzpzN2U1VGp+WIPG279NwXl1JYhfHj8Wm6NWUS8tkputhHpek33",
-	"ZC3Lgii2ZMouZZ2RRWWIPTHaLYcSjLlE9adhFPt2eAoCEwO+8JT8mZs1EYyjGWKfIUIqYs8v2uno3Vpa",
-	"lUnWVLdO0kbCWDbWwCUe5TSh5Y7utX3PtJO/VQyyMnPnqWlFpb97etGKS58/+f58MJaJB7FJy72zStzk",
-	"TF0gNxiheoj1URXcvBBGxc4euTf6nPtRQ5cr4/1+UbuC5gYBIIdXJmz3uWIFE4bTMnFqZlpzKex5/erd",
-	"S2LkHW4JO6pJYQV4x806c9Y+2VaLkueAFAh8vfA5+ORdsXn8cff937c0+k3erXrgAiS5LFhGKNi11iAE",
-	"1A04GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYQnlyq2yrLaHOxVgp/YxcfEf+5//9/5Dzi1t0It7T",
-	"smLa3v8vN2/fXBIBy6h31S6T7n1aFMquOnAcbhixd56mbed2Ay/tEJc0Bz8GeCOdN7jHOxDOgRMnQrc8",
-	"OvyhUzm6uWm3f/YqSivp13grWM5/H/Eh+ZpykcF4y8qQFd22DQ4uzNOLWTTYemAlgomHqyPzayvw4biv",
-	"iJoktusPYvg1qz2iHwOI1rCHssc6DAb6EAfmMBi3sAqENPYYKHessEvG/nlPS15k5Bbd8bdkoST6Ur1x",
-	"Iu9gsKAVOxXoto/6NG1HfmGKL11Y5XD4mDDK/fPQrw5ufbtRk3zN8jtWjJr6bLbkouBiFWn1ypCN1FYt",
-	"rCtRKGyxnrl217ZNkChy7Pt7S5WOFEP7WFY3HJu7rkisGU24LQXbuaDCiBGxzczTp2lsi9jJ2EMsSdwB",
-	"7GDNPsa1yF3cjt1xI5jWvfNpT+Ca2GOYNW3RJ+TxYnax41keZ11uttRN0sDIglB6YXLDFn52IBTxJWPW",
-	"drfLqZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLogvyEI0oF1P+ZLqsiiG+t++Xss6Eb+9Ro23dqj",
-	"T7db2DTBWKSGkg/XrxAO+O7NT4Rv6IolXCcAKDrcAwRZUM0en2dggu63zKomI8mWahNvqlI8HdmoO6zp",
-	"fqx/vwY72ZZhIGJj/Uea31XblM84eWTu6LEBl7KJrSa7T2r+DzZy+TOlZDRksoeAD2jwS+KCbIQv7a8F",
-	"L+x+EPeiRaXddmrJS9a0ZEUEDjN2Kr5y9i9ZwLB9RXZKJubzHvaM2kEVH0m7f1lrnAlrZSqmjVTQfUO4",
-	"sMcnQdhma/YglAuHmDrCU5EI6eDkP4RR4MQoov3tHYVzqQ+3cOPvHm8qdB483J7vmdrPwf6NqfRKabJg",
-	"ZseYIGYn3czq06gQ3jH0ACT2BbcHuK3InuTv2NbEmzJUrWKq40dEqfntRAqjZGkNSoExR/342Tff/PHD",
-	"8z+9eP/Nu+sXP778t2F94N6VtcbCfU10SBUV+fo9XR2OJuA/Uj6gPjewO+1Frzm/yuGxl0bC5VcLzYQh",
-	"O7uEwM2AXdI1dMGfBNZgHBJ3PB8eJQfZ9D3N6m/tHaKI1bWAa33DMGFh1VMx5AZwbw3eEe13VTix6+j7",
-	"jaxE52wtq0UZ6BbnyMODNZ3qe/fPJMIAG0Z1pYa1BHT/tbu531u5kfcsJaf2Wlozw3VaWsWwskc3vkR4",
-	"AVh0VAhZiXzKDqhzuR35aTdwq31mTVXcCxwqka6yrVLYEHAzFVFLBWC6gMFrf1Fi+uM+WvzEMF7hZzTz",
-	"slV/Uz05rlMt4WhJV1qCH2TTwrVwfAyjLY1heHxb1Vp2wzZS7ecrvqh/WgWXc6lN9OSJjU8PjTQrubux",
-	"KEJJTksmCqqaCWcf87LS/J699l7Ks5gUdDM0zoJgS6MZjl3GzWrtguvs7x0nbn3YcsKGe4GDUKNDGBF5",
-	"kOThHGDUWoK8FaIPNMLnrdCDA/puzfM12TKVM2HoCnC5+HrbOcCLXpJHZ2eH6NwAwt0M95AHucFzf9+r",
-	"E9J5T3Y0DaObzIOYMh+kOAQzfc6Zb4SaSC+0Gz9JfpnZHqMzwjWGfYZjdN3l6OJ6Trc052Z/XZVu1YyP",
-	"6VhzT0m5IRL9e+gNsKdFEQ6VnencfhHuFB0TodL7udUSTkZih1TbLmYBWmGihpSMAtgbsoqsdekm7vm7",
-	"D3CS4MLKPTisd2tqrLGXkaKCE4VbHfDeGmXq0qOswRosr1NylrkVB5ZTZr/k+zMUWL3jaG1xQ+RyedrR",
-	"DIGknsUkNXx/XEWt5Y6UUqwy8vjMnpgfPz07u4z16PHZWevt9sah19sRl/dM5XLjEg8TlrzdyR0OQyo3",
-	"uzghG7onC2bPakzdWyVzdvrI9vNRopsX8U11cNCC7fZgOTynWx0964yHvbgmfmge+IR+0BHa+0d326ds",
-	"xsW2GobYwE2fsk5ucnzJJX+PDUTEW2IXwk5xY5jIINXGLgf738sgSEm0ofvg72BTaBr3Ma55wVcO0Hqg",
-	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9YyJtJwenLY3GcSnlHSsINc+IkDsXw8I7nfmM",
-	"O/0E47lSifDdlqkNLbm4Gz7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rf7QWpkdxEeIjevNBKkbeV4/",
-	"EmLr+nBYX+DMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+b/D+qCPXnbAaKycc9/pV",
-	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuCd1JFg1eKAbpO9+rv",
-	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3a1H4Wnv2L5PPMZP/4ZpnZK1cVF++y1B",
-	"kP8YoOmo5W/f4xd+NjNMm8FH3jNtrtnWCyvmuQ3JzB3wBuDNgb5IioOdfAh3RxTDF9hGllysmNoqHjsG",
-	"3fx8dXL+5GlvKHcttZmIl+RaV0xNwz8KaebUp/GN+3L7CKYpT5AdphxiaRQ4Ej++/qL6+fa4troSfsrE",
-	"baMRjavKrKWK5pvkbQFqT+i7F69P+4TkP5NgHTHjaQ9sV5HXHpD2PIWD9yAT9RCe0lAlHO8uDVp5q3x6",
-	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr1+xzj83PNTDxI",
-	"gfeo+4Saspd9FuGhZU4X8zu2T4Hd/OXku9kmZf0pKY0elu5msMMh8g37ZnCAWp8afNjBMLW+q/0VWVty",
-	"RknfdNd6jwitjdmenD2qESWglolcQnJx4FzLCNX2hCzvmSJ2HyffnV2SQmj/8I6XRU4VQL/xThdUphs8",
-	"bCN/jneBuvfiYNl//DokpGncpnsT9Zr9ktjWdcfne34WTbNwoh7PLA86b1eWkWWRwddip8MPssKxzM8f",
-	"PX46y2Y7tlhLeRf/qFo44l/1/ublT8ACxRGM8/QC3BGYVab1Tqp6bN1rTskbgL8CZVPnqy/Ovn+a7IRf",
-	"pB2RkNo8gym2X+o+KiMILoKpdq8dO77zeNZw149ff/jv1xuan+g1PX/y9Ov6491bAT/fffWTJ1lSW8Rf",
-	"/PrqObzLvZsXzXC3hvMSoBCoYzFE4wluIG5fSyiCmgtw0I2bgraui8S8RCPRLaaUHLzzGqaCG03yShu5",
-	"YUoTKco9+T37aJgStPR3kgXC775+5j/VffQd63Y1nolUa9UYwq618pDvQXHDiJEHk3SR9ejlA2vrmctZ",
-	"lwa92M1QY8bhXts9lhQSoLNGVbob5Xn65Mnjp9lRGn9AER+lgrmIfmdW692vNJE7QYIdAflc4p/VG76q",
-	"z6WR13lANwV9sl0rh88K42NPH3930f+KbAbz/FaUeyQJiwwsFzPsSHQ41yy/u4nkcAKetBJ3Qu4E5PeP",
-	"Sul8XkrBntfJwJ+VVwRtJZOKujnltChcRjkmjYPJJlYJYHbCvRJ3l7jMctf96Cg2XT3ExrgjAPCLuMMc",
-	"RDOivq5udo69K/nGlz5+EssB7MGDAnsgIJxcBFnLDVvIYk9yoNjRRJo1Uzuu2SWhiJjiy+Yu+6TVLH3n",
-	"3QA8foi5BNc/UJB9pTGLxJMk5VQp7iycOGg2wZFWfxzeYPsY9p0bj+iC1516P0s76xAPxV1RGptpiO0l",
-	"ZyvpLm0QX72f9JUG4iNglKx4aSBDpv5GJJKsE93sFrOhKwbJbhCfpytHyEsJvjB+kB4nO6oSI4QnkVwP",
-	"4c15ypGZ9vUiMnIul/PUiAVQ/pojipq+73VtDmIFkcZoxbVRe48M9jmGsXZrqpGpaEaY6r6gobsDRTM6",
-	"AvbTN4wKTaiAuahFYZfAr2CTqRk5fp30+7HnGxeh6fVZ0tVre9sUVzY23BmqWraHF+qaxUCOTjUBBGCi",
-	"v9Dr6cMwBabQZTX8FDcZFFs4bLioIilYXlIFiItdK6IxuIXWAfRot1y6v04seZ88KJft7rGNZuV9J7hy",
-	"/G4ex9NfkaVirE6ajHrYjp+VOmA7bgRqmLddYTtJPEvdpQPZtxxABS+mjYyzmfq6GYAEDtc8Mu1lDu7T",
-	"KGpkA1OViOPIFcM1otN2S2/fr+vnQ/Nm7CNdDLJ3MOOrY+tzOuQh3HljgIfanBhuBW89UESeStVHWg+h",
-	"AQEE4EDowjnI2jomIuBpnVV/Rze98AtH2cdhWNIh9yNi1gevjI8KUK8HvO0dbb6tUkwusoDUfrKm9wxB",
-	"oeDnByzXKJBzOl3bJRw5YxfABlHNhrDfiR2EVKmRCVHJ+aw3+8M8c1VIwYqa4/6Osa3G5HbbIdjBQkyg",
-	"dLF3bzXA1wJmGRty8o0//xpPgoorvLdLeO1dtWAlG5Gb0bLPm3YB0VdjrONSJDd+6UxwM2ylrhE5Ex77",
-	"GExII0r7yK+d7/s4s7dF9aXHc3WZN+5qgCJ8YONnBS/PSslqi64fVnAjFSkU3dmjw1LZm6iSFRosnkB8",
-	"9G6H7OQRsBj7GOHsOxtMTrKPjSWv8LP5ILwVrrGjuAztcemAansqGhoaSQgtZA0nHBIrKYu2D6LFhACz",
-	"uWOLU7drnTJxf/ru7fX7ODECgBPHuy1c165jWbnHBHHHY1YbuNQ1W44BoIm6dkVkPxuH3KwBI10dWFP9",
-	"5lTkLEUfkIY6K7kBFYhM0wBUdWw1TBS4JTgIlBSscTYaYPyHw0Ul7CmWm5EbmsexfFnEWgtp2d70ayKo",
-	"mH3VBbFRM2t1uU8Ub7Y0IotHYX1S0/WzQ6Xbrd9IedfNNEbelAVbUYFZmoaXJfhYxs/ORMTQwWkafu4d",
-	"pyjAyymTfus5HOnAdduxMBxO3gpz1CZyOOgpb0p7Hzz2KcbrgwmgUpFtWa08+QqsKCdyWVhtwVO8R7ga",
-	"RrmVsSt9I/9Lo2OmD747+/g2xo3j4UO6bS+GzqMprnSdYm1oFRqbkq8GLDa6x2GJk0jkcglsaVcwaago",
-	"0GgtrBHJ9CVyrNipXNq5Rz5HsGqlLAP6Cp/F7xo2joSktn7aLLdAiW9fAA4olsfD0YeMfMG3RI9trrBP",
-	"AoIhmNlJlSApcWRx6ZHGajOHKQ0jEjASj7b8DKMdChigbx/2J8jG0CAexVU4loZkBPVbncXjqd/6a+eM",
-	"NXHronoPY+RupWZvZAzNWbqDdSSlsAdFm/Z+d4a2xNpovq2k1tDsmtHCkeMfcoZP8BUFH9vjiBus9lAP",
-	"oP0eCBlECZ6u62u4h8Bp3kiyAEwNm+BA9KOA4Ymom6tZSbEdDy5GnM7WXJ2Inw89dIkqRg/ytUmfXvco",
-	"4mejNRnttBw3OJmTl15Jc2N8IGprmYjXJLRMGo/b9/5kDLEnapbWcs23jEwziHe6bqidTxD7jB/ovl3V",
-	"sFWdJ6xrCCUmLz6d4D/Om3/8LmYb/oDRkaJtRpTl2+Xs2V9GyBM88unXGAErADnreqH1oPtDlmvGufRY",
-	"4Xj7Nkij+PEEHr89Tenrw44/iN7+oeZ6PBQVb373ntRkXtmD15/svaOF2Fm0yT3xB1byexYl+oRIakI9",
-	"wdnEzwAcag8Cr8He48pKJnJuvOflQRDkRcV6CZq4JlDegAj20YzPWZye/lLTWx1euf9cz39ztmzo3blB",
-	"LJBGgU0yIMac+9ij4NBeT5ibnUF4uhejh8Cm1yL55dgoe5M3Mbg4LW+hlIIVc8+kOsnn1UoWHacfo2mj",
-	"v2aJQg/A3irsrl5pVjxzFeX2AYbZroqCrRQtWEF2a24PWc2hu6bgEJiDts+Iy0GDGoyKrMChhRzWDoTI",
-	"PkJJB251BJR/cM1a9QxZ99ye+9pgDuURR1jcVRINmfmaFwimROk8TSXIdj+e5+sml5kCc6PImRKQAGA/",
-	"c3+JuNAAwloPglS+4/+s3JZUeOqtYJAzSaSoS9CuJIw8cHnsYAgTdQmGPars45Yrpod0psOTwDG8pPkd",
-	"+IVczZWGUBmDg1/pDsfIV5p47mJVlQF+TaObbbwans5nsJbloFL9WSICYqz6ncaRULKlmYaCGFWMrC5D",
-	"VvIls+PVz4hXY1vdpDkSHcQmtOY4Oj2R8yRkS5tEucUGSx1oGeNqcCwYsEkDYT6CoaBQTDToKu+jJdZe",
-	"GrKSDPjgE22EnpfJ6ej2wtwpgLn2RWjHyejnRt+z2bYqy7lqqq71nmyrsgxKTcE/RhAP/Ku/D5+p2IgH",
-	"KlaTRP9HpOQf1hRYU6gNFxBQDJCER0o5uHKMIJpgx2rKC1S0eg1AnQXL5aaO6SMrz21Yf/G2XWOxFUkw",
-	"nsFEyLDkYqSf9zweWP9JQfFxbtaYeYTmySWhruyyFLBtAsnkSKCBilWgxrLwjUkPVUKTICWdK2picM+X",
-	"BoGoFMLTsJHbIRAS4KhAua/XrckK/dZToUTu7P0z5sZHyVOOC4K5MP28kCl/Gl430rRSe0Mqv7Hp3zeu",
-	"DpB9Rm4W2kjB5n1FbhozAOd+KdVKGsPEpStIYtzG7cy+msMFBFUxZ4lMYGzRFS3nw7E0mPnmWA5UbvBs",
-	"uQccSm1woSlo+w7KB+wtut2We45mzIj42j1TBc8nOBV+cQ/EDGVqyL9e4dK3SiBEqTt79JS8NJ4q6l7y",
-	"4jRAw0yW1yCI0xVYKLQnVbKKSsHAfndaS4Ld9eH6FWoIX2jB6rElv2dkw0VlmM7Cn1X4fdqtzNGuvl+w",
-	"f8NJw1OITmrtFw0lO86eZj22F18wDS0XYiq7OgtPeN7Y6j8kQkZOBI8pI9T1L+zR1YX/vfJ3lQKg+Jj2",
-	"NNF2LhNqcBLjExB1QBRraE7kXU14NPC9DcTq+MKTmPsWNXC8x6eTg1UC077zy4ytIGs7Gg83+jRK2LG5",
-	"CTj8jSyLKS70aOEO/LzaQVL3I1lv9WB8H8ZZ0p2049P5Y26FCFDGH5Jn2cyZyNH4adDaMXisCS4VPJUV",
-	"jBZor4/BfFhVbrckt2P6ExAt9hlxzjTCRV5WBSugnpfwrPQuM4BC0LoShT1F0T06SKx6wvpW9qxl7UV7",
-	"YPaHqKl1pDpn9zEQvmlHU38wGtPyMOb9qjHvPCqjNgbcwx4MD2aAK9xlZwLTlNoj15ih7bF7dPHtxXeP",
-	"n158OzR8W8VrPpMIRzJD2yNr7GgAjDC/RQIVOZZ5qyeRPDr/zh+lOzP6ZIiqMjjxjRlvv2TnUNgvIs2v",
-	"4Hd/qHZutU2lMY6X4Wnh9o7tb611Zf/x3yCz5TZzTjWNhiQi1BqWU3+Y8Qac60iXzLbGRJ5/Fzu31wS2",
-	"j88jRk5gN6VII7uvGMjq7ah+uvIskeSO7XEZalay3NBFGXAcWkGMckXaiT8cczgFwwaOmSU46GuqgT82",
-	"w3JFLo8TFYSRRG+pYpe1B8bLNgZMwCYgULmIouEeswniQb64XdWv2X/gy+VnpwG3m0tmEHnP1yR3uOKr",
-	"9fSnUlioLn7B9si/I/NJcz1ZxLEvPQRd4Hcm0Lte2AHA2w7CBud/99WjUbtNx37kpWHRojhoXzd154Bm",
-	"WO4E4UIbRh0oNcwHwNOYNWHcYWyW1du+3d3wl0OkrPPV+Ad8dp82VX6Hxzk8oB5jPfwUpS1jyyXLDb8f",
-	"3L/s45it2Fom85Vrduyz0+7vTOMKUWcH78+C7+if5Ye1Ff8pobVXcvUqmuczKZ6r5HYby6q1TQecI5io",
-	"hlzarpTVCE9YKnP9PZKA1LT0Df40CYX1yRIjyuLX6WnxTInWIFr9dnStrHEQAT4AEKh9YzU3T7zM2JHF",
-	"wboveFhJd51+iEPRzUHU/Yury7hmtLL4Srp6cNsu1bZiOnUYRgRqTQ/l4zFIS5Us7pm7KMkBNtxZiStF",
-	"N67OPTcPFi5tByZHsjMmCt55DJ3vK917rBArl6dHF3h5L++YqKtHQM3YeUH3sQoSrmSrI6O3N4HNjnVm",
-	"d7wsCX7vqOBbl08GM+tFzQAAEtBUcGn5voJhjUt7LVxHndp983zKSED6NoyEezw0lpthCAoDPBk8Ow+J",
-	"AtbC0IyFDmsrHZdBd1YIwbRz4fLdJ5XKOEKMxivNep7eybKcjMK2T8+TC9t5KOsiJu0EwGkpceG7Br7k",
-	"xlBlYtTVPb09WNxbWZboDb/sL3vciOqglPr6GlgqMVFKzv5T3cdKU//cbcdIcCy0ytRBv+MtV5qpsZ8P",
-	"erinfiHWvJ0nilMyxXyWBdS4xHTUgo1qcG5lG9Iq4phBusEC3HWr6JcdQ/bfCEA4GpFv6utVa8qD+YpK",
-	"pTsmHyQ5w1Q5b5Y+JS+F92gBJJWSwqE0odo1KnnwuGOohRR86UpUHJaQQe6WsSaOh7SnKj14qq2wvcFD",
-	"f8ewY7s+Bh7HcYeFyq2+qAPxn7KZg92MftYBzg/P0FYsulmv2bEUXQeMZVGO8ijbdo+TYCS3DPKJ6AYY",
-	"gzBjArf31HzGaajH9POJyrr9Bdk97O8fpXFyrTN0eKEkyyVZ2EuqEnYFe/wN3Hko1U6IxqOfnOQcGZux",
-	"TwOFVPTLva39MIuse7YbQXfXnykEWudhwOZODR2VuoeiAJRgtneVCTxE+JdLn/s1ziUWwNz7MtISO9m7",
-	"D+9xiXBN7rhnsDglV+1iXDXZxu2KGoYYnFvFkKlyDjy3t4RqsmNlaS0B786+daklt+T3iz3Ydc5VDlvT",
-	"rXeR366YYMq2nNkfq9KgG92ekuZM3N9+nZFbP+Tu7YZtthCxaNr+2r7aE7TqLbO2CfBk2A+7xVPNrd1G",
-	"aodcoxYh9bZhtlX1SlvzomACeaoyhKrWpo4n78vI7Y8vX7z6YV53uN19QoGLCAlDEF0rrTJyDwNpqyau",
-	"or6rl+kBui1QbC3RHdbLtoj/TUtxek13r13mWJByfEzOw+cYpIMZEeE7W+HPOqWmYTjDhNPDzHhZsBMv",
-	"Du5vZ7q0/Pau3p1nRc5mqioT/lDXq+s6CT61ctu5rqEaymaVaP6NazjOcpCk3/oRycZA4DwLV7PiT8nP",
-	"gWgi6hoT6elGAhSMbUYjTeBVaQ6uwlloveJj77H3BtqwgzlwtDD1puzuzMAdQs5CkLq1jVUFvG+QnZyo",
-	"KP1wqTyQ3psgw7ZXnIZAaXoWBFlRFZA3V69fAEm0E0T4YVLZ+yvwgtY4lg0tbOsQQ4AQrh2U1NkgTYwW",
-	"BIcp0fSeFXXfR7g7wvWbeblvRLZvSePi0SlqiQn+xfZqjIhnJewBIOa4rjc6uRNwyCyLptS1l7+avtl+",
-	"5jMnd0gch9LnDk4jvaH1ljxkw/iBCD6gb0Anp3+Hz00a6XZQ+UlIQ9RYjnZAI8hWiqUfuSaawaKpu3FK",
-	"/ux8oNsK01UUy60hW1jTYW134cXeBRVs4wcE5oMeIJi5wz79gCqkicA7YYA3YiiD1mxOUaFoqliQN4yB",
-	"CDV9PMSUQT/mErbnqERaRcLuOdshDBLW/KHYnZKXkA7UEkUq9pizw0rN7IBBpUAoTV/X3nCWRK1Pi2AA",
-	"YIforgiHUThSyIdExdqUNT9lR+eVWjrWtGZnc87y+qzTdDQErWBVRApFEfFzh2P5zZKILjRFl5HdfkH1",
-	"QH5BLoXptf+TrBApIDpy/4NPkJgdz9klOfNeDdvLsSE3Oi0NoMuwFX550N3k4E1npO8ObnoDc37SQlHY",
-	"EO2ALKEotz9seDe2M5n7QUzxArfj5vEAieXpAhB9zxiyIy+YNc14EYG89I+z70ZimGOhqGSeG8L0JlRg",
-	"mpZ/MxLybzvdz7zk35zNEnRVYRuB4V3YnzG2ZzVMUQHhjP0xYW2/aOP8uhTHYp7XoZhDxZ67wtcjCsMG",
-	"BbIhZxVS8rAaVSp5zGlrK9U9uWBDrC6F3DgROUT1roRUbL5VTDMRC8W/AXz6V446LUC+0yC17CsHgrdb",
-	"PJ5jZVD15XDQ3FsBbB/5agC569RL3CaMJUSorlPqjkg+S2TEwyW7WSfZXLYlzdkYYOi7+kZX+1Lx3MRp",
-	"dLIZPMRStSznulou+ccUJ7O0VtaCrbkoPGDiNEwxFlgoJ2tiAFupxjOFOhlq9aTucevT/NB2xjELl1Js",
-	"OQfL8Kfpkc+peKK2qyqFhv/5/ft3INWQPynh75ss8KBzsYJY/pp2ou8pe8PhjjqvHxiPh8BkhFruy8GP",
-	"grccUYvmi+rSa/ALBwpFuyRcLTE8uI5m6kaL0B8Gxb/7dkS5/I6iHixw1CjuTmiAwrHEXrx0ldGs1Xu4",
-	"7E8Dv9gpPgB4wzq2U8qclkCxMzHM/P+DreMhlHzkbCPwuEhWigrjOXMS33twWAF5GFh4N9TFWKLEGgkz",
-	"xnkr49ULxydCtLTMYeEl5/tsfKNDyOkfaW5QI30+Me5Y2F63jtKWau1K/kqzjZqQVsLn9sR5FF5qBD6w",
-	"7XUbYIPBQbvy8exO2Lke0X4Kh9ylGSqWWzN6DzH/GIeZc0faAymWfaijFaCT5IYRWta87kfGFV2vD7qT",
-	"/vznDrAxZf9xj0xCGcXQYOlePcRO3szNYXH1/rmqkTB2Zkq2NKkSGA3ZY5zTBlxyDsRV57yQdmQqpcTw",
-	"Gw86G9wUH76aeiQ+aYdrkosEFAZO5j5ZV65qmHGdNAoIxRZDjYKvw5g7JqphkA6u8yWh2GghR5cb6C+r",
-	"vmFFylPossqBRisRTRAmviPf2C+03c5ppWEI7Ef5+4FdwcGP7BcC3srO0C4ZZxjHdOvQQn20lWG06T8Z",
-	"EOYYlEcCYBB+5YPgDKDBd01duZFL4/iAnD/7ND5xyOi1wxnXJUufsxPJHB6zAMaXz6o0UynW40q74g44",
-	"P5+zEcH3ZKNk2uPI37h5SGLFD5O3J1gRCUffEPPUAS9SP9vR0vwRfAt9paoOR3JdbRZ1vfhRfoZ2IL9B",
-	"UwONgGMMWJrh8X6QjbY1gV/u0Fz7JQ6EV26ZICUzGhUxkLjYM9/KHqU0XuGC7ICNBw4VcMYqubgDZMqG",
-	"7olmrMMEdUk2bLOoC/O6TF/TLoRtXz3LZvgmLAljH4mavz8dVXr281O6ooPJ75n4sE1WOUqz8QY4YZee",
-	"Cq6ye1lWG2aPpxDzF1jM0df8qavP9Z38uw5u34Vo/+2xcHAkO6QXH2luyj3s5nJZhz/sTh86AA7AgUdk",
-	"uE8jR5uUdH2QLJpiBvlJyWr7ntHIlgdleuK6yN3fv0jxeXd39N12PVzpu4myXvukghjU08EsCsg9nwy4",
-	"ahGKTx92eGfmepwcgtc0tqfZo/Kgt8Tegy7tvtMksD54KA2vXdtWWf0Xz2MgJFkoudNMWQuk0KcjoMmw",
-	"m9h3xz7NMVmFhT0d0aYdEaTfBHBG829tMEOyKQ0d05A/y1jmco2YiBhAnlfzc+NxCSarqzrPCUKmGpk5",
-	"qA6AADsqjB7LUtXFAcOX1d/hex0dc1kW0zePZoC6XtSBtVGPxxFf5V4a+4qXRavNqgK3Tbc0eXgqaLr0",
-	"sihZHyUuuCl7eJXrcsMIFkUmvfH0YlDFL2E4A78fEIhh2wHDVUH3I7nCckcEf5jNseaabKQw64xUUK9p",
-	"wwvBV2szoeX5lql5gSzqYx6JVTm8ZlZlsmJSRcMhC3u1xcD0CGfAWNck1uWbb/hiZMMwuENtf7BHmKuN",
-	"rITRxxF2oisoTprmnJWp5NQ+Js5xe/YYrjOHAHaAX9fdLFhZ7cqHMMJuBv0C8YMZX/1l4sSRV0oxke9j",
-	"zMLlHi3MrbLWYJx1a9KBpaNIjs+6frmhK/acqlTKGxQ10MjgJFEn2BG+JAtWyh26VEqJ0HgoWFxwfZeF",
-	"xdY8z7SLhgBmq+YRjfEVRPRerYqQKkiHTYw9O7tqKCOWEkSN4nAA+NaRzdjhKEbeG+TLdMwku5sijc3K",
-	"buOusNuobOUKFgR+ue96mDWDHUxKhWNEmHA6+ZGXJe4di71LPhRGyZJsSyoYAX/rfSQhr6fiOxea5c4d",
-	"HAnc9VSa7y3xoRjUKZWTKoC0C7cfqqpRnsGXrkrIA/gEX4qF/Pi5ro93oCHfSJMoEl0JxWjRc4ZG/+EG",
-	"cxBcYd8R4umDA679qBTa73tN1dQjGO8kW3aAxD0cWj4I5P+MBV7omNJYtgvu5viXbauJUMNfMNPDLaym",
-	"XC06tNM18x12IWz+yVmqSzXv0oRFfwO5ii6M4JKi7PHid7/95jIuIT3i0ydgdkUca5Mt3o1cywNa4hH1",
-	"4lwGXdTudC7/rzQkWp/2gzOiVXeD03msIHUYRmlnlyVr929ovNzxhn6cl64rgQPh4uz7p0OAk00L9hc0",
-	"ycWxTfYky9RatwuHVWxVlVQR9nGrmAbs7u+vX5x/3Qjobi1L5qRkQ02+rkW0HyHTV5fO3x4e5t05zH9P",
-	"UETVP5Y5cRuu3eJMTrhpbAQoWE8PpOy1oWUJ6fY3zBguVpH8GiBGTzCC/NziAmECy685WYUHQYffsa1x",
-	"iPOQUzMicq6MRt/u8pry8sYeuEIrZ1T/aF0Ko10+xXavKUpaypUe1VnNV2I+TNd/w1fibTO+B5nHzfB2",
-	"viau5e+Z8DZGZ562PJJWEISFVL6Ol2oCv+W8UPw+4VByd/S1ntc0y+PKlsuCJYiPs1leVtrR4g224W5t",
-	"zuYjzt72PDHSiLa3TvuqH2zjkY9iYhUvLHF45h/9rp/efYi9ai21SWraO6YEKxOgh3s2VwygdHGdWMpV",
-	"n5y4yv/jhlbGt2LMyk2wYLmLXsPk1NBSripEHzQnGuTvmJSxaofzHSYEx7Axlch7p05VAo6JI95y7W6F",
-	"cLRUdMX6hnRHlfB6+ciocy0OMOa1BDiNcCCZWUuTtF0bM7d4EqqJGxqvkdcXrv4C9ZiO4R8b60VTshyc",
-	"5mt7j3NBfc7MIVl5HcaGV/tW+0jyB4jCmpm6ynO2nUw00UxmaOc+uWi5zx/HIMlcb0u6n6eoAGIwrLuE",
-	"kawNFUU7slMXQOHi7nQ6JnkSo7ajdjhA/J23R+HReTZclveuNcveGenf0D+DRzG9JZkGX5xYC4w0nZk4",
-	"wZ+3OMYMfOdgPUTqEq6c/oF8CMxHoAKPd5/+i1zcOJjShCPzFTjGKBcAsKSuko8rMsJE4SKiBilDfF4h",
-	"NzUyofRlxbgBOAhUzXS1iz5yg6RfZ/bArfH4i45X9Mo6EhNkWm3qEVOyYdRuX2BJ89jpXG42VBTTTuf2",
-	"nLHfSh7DoF0zQN6jNQCe5q8c6b/xXl/3K3HvBtxlAO1n3KyZOiVvBXOYZOyJ8zM0L4eiPGU5rZ4zE/d9",
-	"zOmp5xvxYB+NonPI24idd7RxdTPq07GfliW3+hISof0Cz5oU7h/e3ABytfU1x6mUzyvZ7BuKLY3exZ/N",
-	"lrxkR1e3D5J1Q6X39PzRxUUWdViMBXj2Z+B2P8IfAo5H8CykWcdWWlV/HXponl4MQUgceV/X+Xlo96fd",
-	"mzERrotr9+pSHy8Ajz1PUKk0Sg+t2K80sTdDqeC1KwdBtkrmTOtnwBVBtWaa2LM7LTXWMSxILsuS5UYT",
-	"qbZrKljhn2lF1iKZoaNsBanM0WI59UXtGX7y5PGT/klOVCewLY2RVsVokWCmgBJ9UhpilyXRe23YxuPf",
-	"T+wjlzU6DtTzZrvU3uMfH3TFkH17cB++rm/EQ9Z2vlI0H1NdxtFx2qlvyswYq/ULtz2CSgXp8WQfKG53",
-	"EKi6JI/OyGLv8/1aWX4jcvygr9h6jNz1Trc6iP3KCBcENj1v//oNDht6Rij69nWVr+05+eblTy/fvAeI",
-	"JyXoFUmwomszVRUhDSklUIFQV9wwUjJ6z5A5zTHUHConR7Mdt/TxIjSpwaB4Bl+pKuFr+rhKqLqdaimh",
-	"QAdYNhuq7jDC6b259kmYHHUXxVz9rUrqHLrQsqwMI1a7o+nzLx+s0vm3169Q2B3SpVZObqxXpVzUs/CN",
-	"G4xv/nD6cVMOg8+wQ9E1yTdMVmZ87SQ7ci3ZdTC0msmoHtpL8vQsKc/fPb0YlmhY1hEuMqh5Cfhj9Cxk",
-	"ztaiBhn9nFm6bA/ksdZJYrfOZpr/g3lETP1hj55+++2354+eTsLljmbsBCK5GNhl01rcWIlTp1e3bade",
-	"28FadiWuQFlRu7PZPY6ABzdO94VK+J+yQaWmYWAb8SZsTkWdXNSp/hMyIaypC+qM6ZM20cjBn13RFe6L",
-	"cToKllxuuVVGw7WLEzvrODEZxSWeCBP5A+SDxIj+xPYPcTJ+TbVh6k9s/xkH4z+x/bVMeRh9RsoYYIxt",
-	"ZCSMpovhdI/2JJL8qVowJZhh+jmeLxOubGaNdkz8Q94hKEdlnNhR0rRDXDwEVIHZSXJPFffw2g5SnJWb",
-	"iCzbQ/zPrNxkyOQBsRqgNnIoSsVKRnU8sHxXLVhuykSr7qrbOZqmbNNOnrKaFcF2YXijg29o3hsb4yCj",
-	"KFFfZewZtB9CeHwFYnuu/lzH7wEqseY2gtbjA+MSLMK6j7NstqzKMmrmvOLi7nmTvh8vCPEl3OiDAH5Q",
-	"wHLLhHZeqq6315t9DsSvgQ/XKmazZhvNyns2AtIPA237Mug0fyVX9ege+LDwG/vZPt3mXlR5U03frvSF",
-	"q0cYSbIbky3juuW3MxFNBXvvMJZkB+46jJIF729XuGtB7PB05qhqEkBTzUwaYO6I1jSbgCq3DaYqx2tm",
-	"UnDgvsLbQf2HI8D7zRz7efFvqztbD0Of9MT3UpiPeTO7KV+Hvw6HjhVzW8B45+O0NwyJwfj3TrMV6pU2",
-	"zlRofVZ2OJZ90/HG7Qo1/RtbVAjxWcoZBl+tZlBKqrj6dO1MT0H5T7u4u/wVxyyyzFc0/xaAN0euufY6",
-	"S03jf/IqdQ51MtIyrRKMoMm89XGV65oq7CFojZq+MnZubB/C+PfTFNEMmwTUJLHS4fZEb98rBPxMYDJg",
-	"hsZFeQ+GeY0zQW8i+E4WjGy41lys4jthXZSwf0bqMoKOCsB1JfZpLhn5hVCynOyNA3Jgl22MzCSgEoLy",
-	"aSMjw2upzTN7hvRls8H2OgTkK0bzNQvAOIeFoVsl7MDd5Ni9kIYQuCKwoIN93203kv80ppQWFY9xdVw3",
-	"p5GmQ2OUXG6HBEoRJRRucEOr9Yz88OIa0hWoZk8vWlpisQf6vvDlTx9/dxHNqhNiTOqzLNhzd+unbLam",
-	"qti5vJv+wzjIw8/+9g5krBXzj0X5vSuhRkkjT3PME9zGZDGh2x7x4fgEwiypqWLpRH9E5HpQ7TOclt+/",
-	"eP7DzRWK0s3PVyfnT56CI/ZFcf7kyaPvvybynily646phNkFBpDQR7eZ5+RZssAtCoXlBmb0/OwiVlMb",
-	"Hk2cD5REHmQuVs0rBqAxHXWCzbfFNhy5Ib1SRo9/AymK8TJ9P7sULrBIuCY5ta3HAwzpQcEafh70Dk2l",
-	"Cj6OoQLBN/WMwk/vPkzOCOkpD9ANS8IoaNCA3v9/NkoPNYjKgyr4kITlgMouezxqkwyA/GURZwkYcW7G",
-	"Z+tO9gzvz4Fmmrp/2fH0O5g1aTVZUtXGe9qP10FIA/Jx9Sm54f9wlUy4G6/Ijudg0UMZPQ5e3AQJzuB/",
-	"0fEdATXun5VDsPCgpEwCDwdS34JVPL2I1VnzgOFBuF4P/rf/e6UeJ4IR+aqTAQ7JCpXcxN169QNRHqhx",
-	"cBXXSIavicu+93mPLbtsZZPpqCepIc/rWlzgXMEUTp/EkCojwTdU7dNtC7YLq/9oRktWOHsv1WiqCnez",
-	"/dvd2SVZNNrvFrhjsa4VVOgiRlGhufFe49vLmh4Pj7JuZOJ+H836aiFC+Cw63Pi1x0QCsM26hTGBv+Nf",
-	"VnuCUTiaqawbdWMQFUN2BDG9Vsv4kamD4J3gZw8Qs0nRxiplQeU0I12pqgQiZALeFMPjcyQDnQvGitih",
-	"/4MwvGxRVNICGHfxcYKPZ1gtxB4IkRa4LqES7+dkIHg2u+dsVyPcIyCEYuO4u0opAReiZLVahz3/ShO2",
-	"ZzoDikmxH8/WHs7xIeq8EZ0BkPJrJmCfjx7KjxWksUWWg5c/SPwy+JbjI5ivmaEFNdVmwo4AC3w0ehLv",
-	"Trxb8fxdHDX7mlGh8TyEZKaKmRywLYZvGB7Jb6m5JVIgvGDL6J0+Jc/ffXBBcqC5yByYoza3Mne+16b+",
-	"yQqnW0wptoaROSCj873ybTV3+bEjs8PmS8VS/K+MauN01Y7qDOtryGI0dyu073O+x/Znp7gxeFga8cik",
-	"PCxPWtIZoB6XJjOu8PaIrtibZWVG3d2F7zfEKn4GgzykoNt1l5rXhcPcGcL04rhhylsMbfvBLpopuqJZ",
-	"aRHF7n25SZjLpQcDrKl2HLuQVuu8+CN4yrC/6Q/VaWN53NpTDCBwfDj71b3wunkADfCuFh5uw81OZESN",
-	"PJKSCz4anm99Ut3BnhG8bo3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9zwXd68xVk4Df1oox",
-	"pLnSIX5R0R2eqirYiO0D0QjVa3k/OTtI7Hd0nyhAsFvzkiGLJX4UBLKxRELc9imU3M4DkFnHhcdW1o6B",
-	"NBMAALo7HYoNziS8uMRie7jVADUI9ykbWx4v1ZaKlv0oFRpPOoyLwT61sPuU8znhF0ZqBo44lL6JOsau",
-	"IMcCeB8gfmvIRmpDLs6shatobtz7mvoaOVXmRLGCab4Shz2pORNm/+Mv9OQfZyff//p794+TX387yx5/",
-	"98n//vV//11sGQ9yC3fyDAKGfud5cY7qOCyAlvaUZ4axeC28Nt1uS86KuQ4YCYac4E12fTZblDK/i4OJ",
-	"9zDTUB5QSBCtgAiAllYYVmt33sTKQ888XMqjkL3IYPyjVQ/GkdVoumRoH0QHpY5UPJDT326N1nDL5WYT",
-	"QyzXFAhWI6LTLCzFDSzA3skKSVEKSkGRevJGEtoFQxGPYRa+1NxgaTf0gFlbe1xNkVj+L8sNK+ZtDunO",
-	"jrvfIrHUzieGYRDd87hfts51gC5XlTassEsXE0vAzZvHfRI8ZGoYSBp0N/Yen5kouFjNt0rK5RwKASb4",
-	"q9yNvfTZdrv72/AQXbXiKXUpYVMpwQpStOvOhG3fW9HhUsxdbxIly45c4V+kqCC8pMbv4TPzJkIciby7",
-	"CuFpPEZdu9nDvZayLOUuriwH5gsiGPO7BLrxnhtajvrEX/DOiQTqB1UV/fKMTnao+duKIWZQ2V5dbbdq",
-	"uqHSHrKewitPLwYDaE1TqT4iXcmhIyMtIrEQ0RXRxg4d2UlVNP5QriXy8CQWVE9JDyNJIUklSqa137vu",
-	"EjC9e6bGlEizX3rjb46GfuqmeqELIUNLjEorhnIGp0LtSID8XK7v6uQHryw7ycdlCVZozauO2AJ6x8hW",
-	"FpGoj7txXmdFJjbNusFwp99QYLRNURjhE3G9gPuG57db7CF7IyOPzs68QTiascQNrOeqj1YYMDup7hIa",
-	"Ci86SpWsbdYplsuVgOgZOv4bo/Q5LXku43oW2UzyEnIsRx/vbvC556Xj9j7whKbK+Toytqt3LzHip9o9",
-	"vX90+vji9PHgKbChOmlLRTCXhx+XFPfGiOuuVWswMlE4ULML5NibuRT62WFkpyevLYCbLKXqiL2A0nk+",
-	"WSZfh8dG94ITeIFHS0YPjvAxD0ou0UCIdnFsSP1pH65fYV7dn9nixlrzDjFdMlpotK0b1bnT+tk332yV",
-	"/Lg/dZN/KtXqG7sFn3x7Sl55AF/y4NKIzKOz0/Oz04vTRxeAaYmQyPURYIQJN/qOb0/kFsfsBDwyVgka",
-	"VbGjTf0jKi5Myc7qswRfOIvaA2lieJsQBmUHu4YkDMSuh02R1GL7wUXXu+USyqInowtqf+O6QaLFOLN0",
-	"X8bgMTE87FXmKQGgmeR3xatyTz1BFTqNyoeqpyfVlux4WSJbB9tsDQdSENgNnBqB6kfe+wJL75JQXwIL",
-	"MrvlhuE5aU0dQ8YEEuUkK7g2dO9ODqMJvG7cM4PpdAi69K/onYYbQ9VUcHdYJ72DKfbKyEiyo9x0Cyh4",
-	"/8T4Adw4u7mzw1vTx88a1E+0b2wSFnVm7Q3ItImnLkYH5IWHyEWTYDyRS2+um5GQXex4v93GlUw8Q9Nw",
-	"aOojKXeBZA0JTQ8SLchHGg6eOpJ4j8Rz45GSrRf38WoNU4DrQyePEbEcX640ckgxlW4B8JCQ3VrZoIcw",
-	"p70oWGGNdZMRvRe5/YPiWa7IiPcxZAjnm7vsyfpPdi/vwj+XlbZ/QvNz4B/KWujI4K+5NiyeziySXNqH",
-	"CXY4ZRBngoHonayHCCM3M//lCoJ5YshEZuRnIha/BEKxB5X4MCjEh6rp9oVLudnm3y6XscPyVeipNgjr",
-	"t8a94feh31LfYW663UM+L7qe3Jeb2jmH3vVaVxQst9oeuUmAolmqQnv9oblJVQT1nrpOIbm8pHzjvEnY",
-	"sn2coqrdcbMuFI0WT0pu/OjOomnb0pGB9vh7otGFXFZlQRxZwLYqSzsIyERif8RfyJ4lnMabVFHLpGPY",
-	"fgsbz256A7cnbG7uCglgm/0jc2Oizs8Qp4iuha80UlY429vLyCm5AkvAjkhjYDruHz/91ty0YlyVJR6w",
-	"rM2E/3KUMamj6/SMvP99bv1PdG49NjQQeuX/2WferD70XnpKB7ZztpMjK5l2Eh5zBL5uiIcjO3votQxt",
-	"OTTBw5VWWHFVs5bZnVpbN/Q+li/iS/THEaUNyUA6Uj+893bTst0rm/ZdY6nhCmnuJyfSCYe6LFjOC+ZT",
-	"6WjNAHOAcLybQ4UcTzDUASL40kau7pGvSuhLG+0A9VzSnBXOhnpEfuJ/bCdQffvo7LvvWkR+Z8lakLqP",
-	"eDKQzKdR6t642eiyfNCdolnJciOVfkZu/yEFe0aWit6ekj+xvXYwcp9t9c0tOPB37XYgxYcYWRaREiOP",
-	"zyNzulVc+pBGx2La2CM1nHVRCS+tLVvKHVNECgdxBxMCnfJujEt+x8ij8+9aw3z+5MnQCHtjLErbFuhv",
-	"l6QCHFdhUV1vFxEwdbTdUZypo5PYe7cS5veKbubrBB2qPVS19ABgbTpsrVTfIdzop3cfaqAZuYWGN3xx",
-	"m3h/JeYl70cdAI2VS5x1maN0730Pl+Qsa/u2kWMVGm3NwKOzEVRjdBJM7z11AL0m/SUQsR76yiBSHFiq",
-	"zOfRZTOEjth/LJfuX5Vw4AEgF7C9oYYjkqLgGmOpSXXbeMI6CneABb1xAE7hbvmPps4BQq75guW00ixp",
-	"Z+8oGtR1zbZjyvy1GNRdj1M7x/tkvN/vKbiUIDJKS6d5gIsssje0ywWNH3JotWe54VsRZ9DWG2FG7VHG",
-	"VfzIgB0aGrSHOnzXk/BlD+H+NdMPEek6UPESREdPRW+/H9xAG21Wt+ZohLFWN5yaig/blYpWi66PyinL",
-	"hO18KMpuQAVmMYzQFNBuqju/1ECbf0biQisV4T9HagEW7xxF3vzccQs4pL4vYh6ZL/ALtYwUB68Yn75Q",
-	"6dGFMZv8hS6bQDs9JUNjEEEmYKOPhEI+TM5D+GGhKMRF0/C8iSk0dEZ+RE+bJRf8CIGh9k/OrdL6Laci",
-	"Z+Xhw77oZ/CjNlV+12lRqpUECWv9DHRr6H0Ifi0YLPeDV+Xynqnuz415Ff4oDn+7Z6rgsOMf/ji/l7yo",
-	"D47N4/hX/Qb4M7Ti4IeOKefQFQCugJHE72v9HH4LzXOm9Sm4bQE1x5QdQsjlrf+GQMgsmy2qYsVgzvJ1",
-	"+4eNvG+HMUP70bkquBTPsTTdtA2N+ZJsEyuBdHw+Q9n17J5Nsd1DeW9Z8OdDxTY30bAslFMO9U9T/BKT",
-	"QN3ySSVW13bwYLJAy7+zQRJq9/Gphe3nL7bt3FNe+gTLyJ4eqX05NKwdaRkKpTc9aF43+CHT7aqH+ZK2",
-	"nPR+V9+3vFWFXcDP2xxBnXUDnHFp8wRKTxu1J5ryODuK1R9VtLj+S0EoUbgdRWpEc7FiKuHTrHlwuCBr",
-	"9jEehNC6StAjQGmRaXnMYJabTjbiQOjJzIG+ehrEO7KsXbQgI4CXz4hTyRlBrs/i0icybege2KfiUalq",
-	"kS4yr/jE0mU7Kkw0O6WdixQ6mZHOhAAPnqfYQ+I+7cojC7aLK6cuaUXlmaNxJuvu+CEMxC6Yuugi2In3",
-	"8o4dV4DKc61ykSjc+YpqE3wxgFgALRBmQdbeocdPn5wN0UjF2YqQpgLfYC2tmJN+oGyYzuV28GAEQ3UD",
-	"d45OYX9HtU47ff4XKZfnASbeJF1VTBtgFVjIOPC0rowcuaIN2MMTehrzA0Gf/Is+o46enaCH8Gy8iwKf",
-	"R3ss7ON3bH9VFFM3VcUKJgyn5VDd8IN3Dq6mJs5Z0q2R2yMWluH5HRtK7Xg0mNmBrWTh12b9i84OptA7",
-	"3IC+yHhGjAJB7/mKGqlOm2as1sNkqwzBgZoY+S83b9/8/muitwwBOoHaD2uCfKmx6xm0f7VrO8rOjwFl",
-	"PW1Y3lWLkud/Yvvn9dths+FSvMX27FAQqUjkzmvklGzduCR/ZouryqzFwJh1/bsCKk5A4AQiOSAcw66k",
-	"evj856fGbidV8Ry8Y1MlrlKKRdKfulUos34+ns+rYOk7MUAH4z/0mmk2mS3Z1QGdWNHzwat09n8gHBXx",
-	"aPp5HsKFTGZ7ablhgMveKWkYIE92GBFZ0+2WiQTVYopMHYIsVrprUPfSYVk8VX2SdzEZL4pjSv8cobz3",
-	"RsEG2XUcbBZlqXZENS6l2jUU+I7QhTKvXSjuT1ihjRMlbmhEi8te1WWdMN/MMLWkOUvk5dGEwzw4M3Q9",
-	"DdaeF4aJnNWBVkqWVVlCGabTSSZMY8+DvQL9iYqmL+kytSbiZhNni/+xzp64tGfRSjgORg9fcBlu45PZ",
-	"3Lx3DumxIo9uBaXkyx7l1rIsnpFzSEj4m1zojDyGf+P9OiMX8CcX28pgYdQ2pd6S49ZKeIiReZSdZ4+z",
-	"i19jpwtoKtEpWhMcIyooQHLazmpmyIJpQJS4VDQ9etxe2vf+yFlZtIfuSWTkpCrQpBl/eId6sePtWCdl",
-	"UH2o050hfwu+aWyJo1qeH6TGkW/tB75cxpjK8NfeOLa951PWpZwMwQky9nsPHw28tm8tv1NyUUb5DjHQ",
-	"ptM+hq179BnR9N4u1x2gVjf0jjnUmhPEpL+zfvMowQABdf0dPOjUrWf1h/QOw2Rf4oLqRNa++2qPLwBQ",
-	"MZHilEDKlC/4ZS9trcWp16wgkBGf1U4KyGFAU/Hi7PuaOhqqJ8vK2G2/aBdkcMFKJECvXE2PfqSLkIaN",
-	"Ci9vA70/ZuUeToa/0DcFx4SbC75iOu5TC/J9B9ZLE1Fucnhdw739nV5eu1Ni14GnMru7ZHUKNWa+UKyG",
-	"hU9HQPjupqEpuXL3eWX6N7kYesQXfgPS3v3oFFHGiul12Ls7xbaGy/fKmYOOYye3UnN/Xpywfj8GktEE",
-	"XfeRXzvi8nFmb4tJBk7WYKI63OV772Rg8CG8DZ/qdMjO0tgt7+FK+vll8EHHWJOHuHWmgsSOBYL1ALja",
-	"LCU9uC3/pb80GuWLO1N7FJtX2w+gpoHvN84O+1JAXoJjFDgIalpbHUhi/WYn5C5De11qTG4Ayn7ljFM2",
-	"2hZtyVU/j8OAXm+0ecsd23LUunHOxm1RTgIexFvbEaovB0V7V9Kc+YU4Fa3OfTqYXDp6UnJVI7Tt1ds7",
-	"tr9F4DYVeyT+Bn+CvfDf4M9be7gzsmQKvG7ESIl3/OEWnmP3TO0J4G5P/yquiAuEf+WYAYsCs9G40SHn",
-	"2Ff69K/isAS0VAteFLE03FeAXvdpbwAV31TaQOxrTe/bEhr6ec5jpTj64L5Aoz/31KIx1D6MLaC3f3r3",
-	"AbsByfOucx5V7QHVrTDVxaPvLx6fDYL1t4otmVKxIOHbJZBEdlHtQFgo0J9ANlL5vBSkLVswYzqlkz9z",
-	"kBrxHTtVDz1NjVDGiHYACI6dAHpusqZq83Cv/9S3Vq/r/MjOVrOtDqF8QxS+U8B/IzI2RyVHutvjCime",
-	"E9mqgDng5nE39u+UR+RBKrbi2uEMkhfna5l4o6Gr0STb9au6DTcZlLa5YI9qBig9rA+yN+EEfcktyb7g",
-	"CPzOWAn5geUlVaxoSUotDi0Q2pNB/38oE6MONSgEXeUwJWQWyEZbFsaIwIPjtqecykbhtV2DPZ8w5mz9",
-	"ENqjlolBHPI1W06lQkoyp10zyMjz9F2uga8S1MdbquiGGab05AC7qilxp3DnapYrZnoT/VI+3zAOumGy",
-	"MnNEQetW1aPvnl6cDUBtPqd0fSBDD3PUVWxZ8tU6RlizZvndBM3qW0IayJiGjafmvKCQ1VnUucKBJXzp",
-	"OK+BgVbIDpHD+IOX71uKn0JGJPmNbBEbxwXYxyPGc/mh/Zs8G3WEQ96Blxdmwo9g8NaommlPRLLaZ6y6",
-	"sS+wD/qs8XtjtBCs5zgSE+IrAFuDhHsdnFH16Y4touHFON0Kz9c47kECP7Tndgm6pTk3+2iLG6Z1yi5q",
-	"KELHgiM/ICMLlE3Xnu0LKn344QlDtDBTdUzWsblEe5kMff7Z8weXEpB81DyzJybDthnEyHDjzLDWjmJm",
-	"ZCjUAxf96PQKTYLxXN/pvrrKICULhssSmemh9A8m6MaXzkR7f8lbvNlBQ/9xJwHoU3w4MZQzcvG1OG+R",
-	"eE/JlaKbOBNyD69VvRLjPLgHpaICF1voSxlpS7dPdDGn98MGwnpXsYshzxP+18bNGok9clOynr0/UQcv",
-	"la0FjIDgcgCBmFIKvguQshd9/wJantyfROtPTkjhyjO2fAbWZm9GFmVzAFRZmW1lJrmMS08IPOIdyBA0",
-	"n9It90hJ99FJewW/14gW4OJBB41iLUaeh6pJLg0tJ30APtH0f8CkbJUzT2Fzm5yciaXv7D+qLWYgzNfx",
-	"rMXWMaDl2nQ0EoLdM5V5TBWP3Bgf7eEqCgOZ48E7dC8ICzgWwD+bRSxTTfayQs8mJStFhSFSNMSfNW6p",
-	"ZmqYkBCSpBNwlvu8J1DQUeSj9PfnHKfAmp1ySgCpc1bwMA+p9yf5d7YFoFVsr0fIH8Rz5NbLF3Qd4RvG",
-	"+I46+svKmK6Bibu1LFmLOwVK1lUbrF8HRCpu3sBKA9o1CvXmEZDW0QcPt95PyStmVwyvKV6tbQ18fO3H",
-	"WlGB7759OsxtMpVXoF8NvO8udoebW/hxhcIoRp6SH6uyJAiqtN9Bxd6RyIY1ZJDQXDDeML/hXBMh/YSA",
-	"X+KUtLOcsNxnSPiSViONQ/5RDBb4z1MLBw4/f6VH6B/esddsb6NW9RjXnru37zMayEMU52itRpKvpUTO",
-	"aCZaR8kEf8PBTDukSyeqjRFN8je5SPnaXDWsRMFnnqfwCSkzJhoRgN/nmxGEZe/p6nWMs8zZLb5PLT8x",
-	"NpyYAWS+HXvocjw5kD1OuCCQkJoNn76OgUTASyY90efKSB5f3Wk5ahb0+z/U1C/yzyz2x5Nu1lPmODcn",
-	"w2mb5xFxNIbT3I1R4xYJvqQDp0hAbkNheyDLwknuF7Ut3FDd/DzRuvhZ7oCUHGL6ISc56WD+6prUUP9W",
-	"8Xtq2NwVN8dq0pdkIc06rJ1ubwXTgOi1Yz/ugIupoYdr9wdqKFnKsmCqwzD5zT1V35R84d3dSNRvyIrf",
-	"s26thXiN/oIrgIDsY6D+8I1OS2TkG7k1n/E+JJY8zKpCftT66LHigmWkEvzjs2++gc9UlfgGnz7VMr+b",
-	"/uqlVKtYQteP8Ht7Qu1ESpGzkNUQifPj240PJLciko8HI5L2sbkDZ8Y81GLJ1YYVJEjiz8jNz1fnT54+",
-	"+5//1/97Sq4cCNkJngMcj+AWzWZcaEPLcp6akZd4nfwA1x1P4Nac2LHaBXnSG66129Jj27DW27VyEOuD",
-	"pKvjU7Riz7qgUEOH+eTJ4ydDieDB0u289PH5t0+/Gw4qVyK5dLhwhasyAuJ79KrR1UKwmOl+bQ03IBlG",
-	"umJXOtYFLMHLExwhT7tMwFnc1Rd5j5RYashZdeAwcoWviK4K2Wn66cW0OLnDS8DLg2XRr9yPKMWh9Xr8",
-	"PnvzcwLc097Jg3T2puRdWKjApWLZHRd5QGJxkvb2HsHhTrWpomrFMTZnhAu9hX/g8s9ItS0lLTLCIWPW",
-	"7DMCFJYZAYshI45cXipSchEvKIeu0J5Ij6a88EVj3BkQtsdNHeCM2Op/T/kbjzLjOjSdqhJuhgopWB+P",
-	"eNdsZ3+f4RgHjmo3AK3O9YowF6v3vtbIl4cij/cVPhgvxDEcDaBI7EMJn6egGzbvO99tFVvyj/E9FTJ1",
-	"crKlypDF3pdUQ7J5ukkK4ZGVSQ/kzbECO7x2ta1ZJXztzLuY8GWzjye2hZN7qhznzl8OhejKt31w5YNm",
-	"xYdt7MqL+uUHl659bzqEj7EdQ4+pmQhJyZp4ZtzT4SJZbiK7EP+WAATS4roSRo6O5vLojsZRvDZpN935",
-	"kJtuLDQpoM5JOCvtREA9KTj+K1k2dTEvyflFzBhpPJFD1lO4UkfMv3t/UNuyRek8irUnXPqRs5uz13Fj",
-	"gdSF4hn5zVoU9uFPdqHv0D3lOlaXttGsXGbkN/EJGbkk5OAtFWMET9Gn5AfkpQ7baxdeWG2rk9/Ep44t",
-	"dPaAKmVaRYOeCgLB3E1YAMXEUl+dIl9wqu6r8hWaTfO6DNcoc63eSx+mgFekJ+PKeR106EG9Jq2v/ELe",
-	"k6r0fCnpFPaqZEij284q8kkOcb6OGD1QnQ5rlxT4RTosNmMdfpA+KBOI7xTmoes1wzfERiVks0mS+Bmr",
-	"Mqys76iPUVHPGQnxEs8U0wEoOH6KSUZS/VDC3POF1+ILE5++9BWiBcRldnTvw1MdBEBwpAdbfT6tMl2q",
-	"/qHtiR0ua3VDNE1k1ioDmShlfudLRPnejHsfwILGry2fWlvzJhyQhNK9oxDpL3DUJMolE+U321T9/WWl",
-	"aZmuoxUk4bmiSClPxBRoBqMbHWeCsS/CbwauqSWFupRmzSAJsLPqMZDXhPxssxDsA9yQk7HdWoLr09qA",
-	"yyaOOA0tUAORjoQYtbAibj4CkQ5ktRYjP0z+5S15SGiKir0QRiXcenaVQVkozL1Uslqhq/nv9sFn+J/C",
-	"HbztP+DsH6vfZo0Bk7C95NIw4ZOu7OHbyLJw1eG5OSUYQYPsMLOmuCsSiHoDjkPcOWymNiloSmpR/9Eh",
-	"mJ29byRZMOc7JVcNqxBYYfYGWpbw+XY512Hg8at9umekZEuTLoXLTTPydgg83TW4v9a0AN0OSBkJdvX4",
-	"noYJ7u0XP3IjIjF68LHNv2R/LyRDdk/79viMhMVvDq+iVE0ap3RtP4QN1ZvcVHUUem462NCOfLhoCT4x",
-	"fqRtz2KR8qg2qMfNPReOVdassuRSf2kQ+0rL8u1y9uwv/btNoB0+ZYfVBL1KTXhw/OX5WMLNcfn7w+2I",
-	"OJS3LaSN1aOk3FirwhchSRn7D14wJgYJbw9b+Her/MtIHoFf/bw/hF3fCNCXs+ev7anrfc1mGKfenaIX",
-	"GmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeKee2bNd6lMQwDvM7oLTEzU7fprwwGn",
-	"LuVHqs7wNaMFFw7OPJGjzZ3Gx1tVa2OmZuklC+IfF4VL49W7x3LbvCubHxu3Lo4oML+BvO+eltFMtsdP",
-	"h71PihnV1Meb4LaC/Wu+ZYrLYlQeXbygWT55ko6Yi9h4/zoxLXB4MD+NzABslsGDJABeY7WN/XOfnNce",
-	"L1eMYz/P/fVjjxnthuILPD9G101JW91yMcec81jkuEKov6YblwWg3dGbK+KeqvnK4CY/kp4qJgMTDQw0",
-	"Q1d4c33PhlFh2xOtugShIRYZkSY9u0PRVvHScJEARkYQM0EtBk1+/+7F66/hxFWZtbX0uGfLgJqPWMLF",
-	"4YkBQ4HdcCyM8P2YGicFS6Uo9UfW1lTPQ2RDGj8SQ2mwvFIJlZYEz9ujauJiHHTuCQv86zqdzuo5+LVn",
-	"5h7CIqql4EsaRPiKI3gL/rmyRt5I4wLll+4oRD3WjNyxbg1hq92fDovnIFrcC+Nh3Ws4Avv61+AYosKl",
-	"EAFLDdDYtqjIm9hIKXNawsNPnjx50kG9jMBKhSuhwwxeUi7Iz+/fv7skpZTbBc3v6hrLcUySX4nR4wym",
-	"wILeM1Kxwk5GZ6gvzr5/ehil3Slu2FtR7usK2eE6HAj/xRAxfdL74CDysfQYzQodASOvG+37lPcu1DBh",
-	"JSbq/V2RJhCQ1YlJILqwl9FVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8QQV5PgO+yugxJRXu",
-	"vNIBwxQQGJsu8C/KZaQZVfk6soyoqgGYhwMVa+vTwJzG5LNJ540C1F0Nmx0ryzjJ+KTN5D1dxR36Jl+7",
-	"GrpdrihfuBXuIW7wkcITxi3ue0NKhdia6sOhl6mQiN8WCl7AcPhoDWwaHLQuIgxLrhPVoI2Ud/PNpJTL",
-	"xHBwNBSbhTUCuQH8AL4L8aWPN/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG+5SRE7gFkhVC",
-	"rsOcoSmmBJb97NgSsutSqJGv3YPhATeY46drnnz67bffnj962n+sHH8Qa5ISH+Qg5jaaCSNGxX5HY6Xd",
-	"Sy3Jbs1L5ut3Ad0g1CogH65fJdh4fAAjPMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OboU2MpmHh",
-	"N1WJToH5789HVDi3p7IwOzZ+wOse27yK928mXGjDaNH8blhcqcTV/T3kNtzAOjpmFY86nuDd8fV3z9ku",
-	"cmZUVORxF5WzU6ZhK+Vmw4e88uOc9lMYLqIg3utaE2NGCaKTZj01LQ6hFPYkddCzw52o2tpRwR2Ra7JV",
-	"bEutRRycVwLwh2eU1UfANzZU3SWUOlaWIHoNxCv2fNSSYexjo+NdARSFSbpFvJNUnPZWDvQmmqsZ6G3a",
-	"Npq7JsDxxW9j9lsycXAcJAUhxk6aaybBMILhU7sCsY4uFLmQ5krfTdS6NapwEi6wrto2qURPt8qOq8iG",
-	"XUh+0+toQfCtK5c3qtLaA8DFKPgosaV4V8uWYNFiw4VPeYjJzXUVs4ocgDhqbNKS0ygW8ypIDilLh5JU",
-	"VcmekVtU9ycn1x9evbglJaMFhOwh+rpgOd242D2stYzcoiSenPzx+urN859v63u5oxSxj8EtCfTQls8r",
-	"FVd2fSr7C5Q5HIiMLnnpio72Hoarkv2Id2KKWZQ6yhoO26osfekXjcxacDsxUp4S4IXDTcaFUdHQaAo8",
-	"OVAO+Bg8SquxyfF3TW7rJCOH/yLP375+/fL9LZYsR4sg6AnWuzF05bEadsP1dIYbbtrGC3bYmld8JaRK",
-	"8cTV5W8Ga9X0M4D0xIcH8H5orI6ZvBu8s0dR4/6ixzT2wd3qIAjzDReVYWPiWs7Ocf1Oh6VR/7caz5qs",
-	"ghTePaqQGsmdyifO7cm4Jc5eoTi79xJAPU1Zk1PydklAnevMuUZdvICatYaUWibsgdcJIRy+L+0xF39G",
-	"tcJWXGhMRLz9P0BX3TMN3Bq7utqTydd4guqoTXxnhPeQbhhoLoSqObuiBqSmWKLPzx4NOiz7yy/haKQo",
-	"s8PYCkRkcqrZl+sMTEPMIwTeDxgWZ12QJS/DA/Xtji2++cMfbn3dLA/k9XzzGdGykQ4oLgIk8neYbPBl",
-	"Pkff8e28UHQZC3y9asQGb3GaFrCNVrXhdgcoFjhbJPwrNJ5NDLXj/Y6I2LcNUytHoeL2RuYkzZrUOMbH",
-	"etuq8kFwKGBsfMGIS1UeUZmpsXU626mq7Dm8ZFo3aSv/y5tDMXC8r7iH/kfASDBNVvKS/MTNz9UCfv+J",
-	"m1d04dm5nL+5I0+Po4GexuCKyHBKUi8drL1h6DR0pUd5njsmVyueMrjk/7c99k+yxwKza9oMtW2yiEh5",
-	"SQpjNM4PhoZPO3Y4KL+6djqNjuM5FC/aHBtasOH8+1hc7zPsy0Mni51tVyIDFx2U6ah4aQjVGMUiv+GV",
-	"Txn5Df0o9l8oEvZfei2V+QTq4DdDV59iXzVUXztxCOYrgTEA2TGNSO8wI5U1cm5EJvTJuHF+GNs74dY1",
-	"YaildvAa6Uu4wMxcksdnB5tN42S/uJjGfz7KwE9tocMh3w6W0e6q6JuG2jxYjBUy8XGmqEvOSHAW90aL",
-	"nXtijFWRWqfvAVBpr6H8257ZNZkhP85I10sQbLbvSw5evWS9CwaDFbPM/qOk7h+M2v8ywRTP4/Hrtovm",
-	"QyOhh2IG1TOZgsVcEFgJbhnVfB0ud+aWal6w28xnpGvntoTN3NeTHOt+dbHuO4ZF4sEPWudk+LjFpTtJ",
-	"OT/pbbo1eAIcnGTJlW7VaoZuwzhBK8lh+iXqpEcDewo4CJz9Mark0eJ4kANQYv+xJ3HpeSCChumpKkvK",
-	"S4d56SWSdrdNAPRP9NH0+O7lcplmhw7ysV2+IgrWmhbudIRlyRZsKV02qIuGjas/KQv21r4/ysc9ikEW",
-	"kj1G4fR91kaHfDsWv8cCzxycFlTASgNThwty+28nLrv25GVxW0MsaVVwc+nZlAhfNk8v9n1l1xXTgC+J",
-	"dQSWK2HCDTpERWi+ZgXkf2lD9y502Vn7wYq3ByIVrviD4IdPkIrT/w8z5x2T5jGVPC/OmZfNjKI5S87j",
-	"2y0T71nJNgycUPbeeiCt+S5WVp93J81al8Kalz5qpgECF6cW+dIlNbBQpmcBPFgRAVdGmhmw7mMfSeB1",
-	"JZ7LzZYqHq131uTkptwlBQc9YpeI72aGNdnRU2i3l4xAO3ZFwD+mFJSHnTOZ47uSshjbiN0PmgS3CU/U",
-	"MntQxs9lzqpK2G+GXRsQZJM/MCXooZwdvh0KN9bFCkWBhYwd8Ac64j2j8AmTezVWWjEh70De6lzchOA9",
-	"jAdsxGJKOrhubn7+WU4GMcaBtm/siV8qbyL6kQ9oMyYiZ+OJTufnaeqX6XkiSbiqG5k/sX1MKdS0hlF4",
-	"o9brkzu2XzFBTspl4xxocSBGuc98RliNPrZNseL8yZNH3w8eKODprNW76Jflihp0n02Y8yM4fo4Lp43M",
-	"EBF4wEvVB+urUrahH8MfQ5rJZpQ6ygYY0iDTxC5t4K0EDAvdsFNyA0EFvFInPINOFD4hWNr9ghuMJDxr",
-	"VJJLXefGnrJcsVMADWmIPXmgH0GKNqyRCteRRzpAr/vAxu9++60mKn9z9foF+fTpFovmoprMqbDdWzCC",
-	"o+gWUDgiT6Ijckx558TO8ecmzgDDhCSdkE+PVgoM02Xr9N8E5RLxl4uzgYDLWf/2khKlSXUUs0Mkaig0",
-	"yFyN9YuhlpDn+L90havl0slFU/YV0W5UMVKyJUhCoDv89MTDsm0XTW+JaawK/9Iv2QlxVaBlUasKSfTd",
-	"dgvXv9JkWYkc6tvCMUKx3O7KEVKINhhtCleZ3FB+HDHg1Brw6bh+LMSFK3ZQGUU8S37s5E5kdb0IP5Du",
-	"gBMRgc8r1IhG4ZQoFxIMxA+nyfJOUUaX2PAdUwOySwR8z4RhhdOnl02k1K4p9CRGhzGslzJtf+m1lpL2",
-	"zbEmyqEKSKzqnkJnZbVJ+Be62el6Lwz9CCRiwh4pwem7VnInZo2w1/m1M4/vBh9VXjWV8KleJ87ccVqW",
-	"H5XckEc1sQhfEle2L57RkKbkj1tLffX2cPRG1YJt9/lf6D3FhwN3ZFCjKig9ZEeTcsFU5tmPM8QqWFNa",
-	"8dXa6Fi1F5nfJfzS+NoN3YO7tGaoibvKj1JS/3Lz9g25gd3e63vXjrUzXE/3uKnXoZFnxDYFboVu6sIx",
-	"Cqzdo9d0T9ayLBp7SGdkURnnz4gmTIRFaq1G1b3jyT7a1erdSx41IoySpT3iC2YnrcSwRCKu//karYk7",
-	"6IDZATtoJ1s/g/BgYxQy2grgByquDip0Di+CvHj++srJrlTk/X7L3F8bWVQlOyUvjfYO/mZX4tqRVrqw",
-	"XzOTme9y5qUkq62eLHDeZWgKlnKF8UDFTKWEJr+5pz5dxvbBzCoEnBxWZKQSYH8fhO1SKaYRNoBE0E06",
-	"xs064HZJHp1Z064NXHBEAmdHRdfG1hcO9NKDZLVge++ZNgF/4kTAi0/l8FmDjiWgK8L4s+MuDUJF9bxa",
-	"kSiZYSmjx29HQfv29uiG8mBqctRJNrSgW0vsODkMUqkeRJY68+yd7x1rWsntNhaSfQVUuD59QbrA/451",
-	"TiVjqk/KVZ/T/8nZGbCvTiTYG7mRHe44jWk0PLdBydMj9ozUpuAnfLC8bjfNQEJKhZuxpktNo1EZSCQ8",
-	"Qeh4BEEvPv+Tv/tTVj+ZCLgfR6WeZoiAuPW0xu6pE/bhD/sFbm08A+Mh0M0wZEHKdNDd9Gz8FIz9BCuz",
-	"U9nntgQlc+vcKRiQv6Xldk0XzNz60njgNSW/93oXbxDVhime336NZaFvHWbuNoJIdu21ckKCJmbZbM3s",
-	"MWFBNXt6Uakybus7hRjqOedc8X9FuQJTSeWvmL2giTa2/+7QvNGsvGea/P72r3+99aFasAhrjMGGUcHF",
-	"itAd3X+dkdu/XJ38n2cn3/96C224kQW3XEZuf3t0/umWKLZl1OgaL+na5eYZuX318vmJbeLX3y4+nfzF",
-	"NgTPHDi/nw5nFCVk5SFiBk4HfEbYABp449Zo462+evdy/v7tn168mQVTNfsfMCJuZOe//naWPT3/9LvY",
-	"QsV2pyNuj1dedTrn4SbdN0ExzNd0LZOe5WNIMhq00pi5T3JguGbS0/6L/84JqurKBUCBP9b5rwWh5E+/",
-	"uJpZ9go07CCsqhJ4pIEypCJnWQ0EwnyKzNW7YltcyHInfLmyXG73db6z7uADVlKwSyIkepVZqR38zx8a",
-	"IuHfI5zAnmYuUsiDmrWPUPpyYQ2ktg6/wx9bK6ZWDW2ZYHXJeTsbByWRrLqckqMIHfSV6ONzXReb7C0O",
-	"cehVTVbETDtWe4qihOwuyYvzpI/NexxHQBNclQT9Jatm1qWS3Ud1P2FkGc1uj6fXCgSEH4Yl5DLgY8HF",
-	"hf4NVnArfbnccuY8Gw4FWJ9EZw/C4wjJUlsZDae2ahbD4Hzl1r7xACD3K3HvbkJwuayEcRiFU/JWMIfu",
-	"xZ64or3Nywk1hCJ/y5S+30/y6BzMJftoFIXZj7oftIEgoz6k8lxyUUBNEip8zD1Iv/rhzQ3RdN8+Rk05",
-	"02OLUxZyXNZ9QzE5HqiGDH7QlihNYhQV5jBh4/zp+aOLix6NPUpt+rZ7vPINQmdb6c8z7FGMQbKZnfk5",
-	"L2I+YXtXmzXzYijdvWmvf8FuuPDzFImhKrrxLC6RWjpVvnbVBFvSCxlBUkDU1+7SP737oImRKyhL0IS9",
-	"FlWxauprekrm+hMvHn1/8fjsYiJpJ3h0uElWr0SHvNuev9LE3uyhzeil2CqZM62fWa24pZCTpflK0BK/",
-	"SVgjpCztRk2ksocjVvhnWAK1Pgn/IJU5emGwj1upB4gZx3biM1lanYpIk7V20dKMFnMJRncUvyqlgeAJ",
-	"0Xtt2MZjxk/sI5fkXpbVhjmU+Wa71D4YGJ8QBIwOIrs90euRddjhKV8RMoKSWNMt1KWv4a5OjAgThb4k",
-	"tNzRvQ790L6mxT3CStypnyI0rkbpYzKgkbI2q2176DmAVJmzFloe3jLLZtBsAjArt/MVwFKHnenhd4QJ",
-	"LEwUDhADqgJWVHO+tv2+42XJij7f+9MRBES2r9h6DL91p1sdxH4BrBAzEpwy8mYHNvTMmlR00wBxbl7+",
-	"9PLNe1d8tIfrBiQxVYpVh7VY0XihBstRgdA0id9OaR273Sd5sTX/Bzueo+tg7xyzyuOlXP+8lpvWvGDG",
-	"iE5PjG2nnpZgGtB89DVDcllalU1WSlbbONYZ9cax+naSTk1Nw4DmC8BdGM/gpodJVK+pYsXYPgHcPo3h",
-	"AthvgCqD40KBZaOwyHOqJlNiMxgnJmMJ4NxR6QGDZdjgj7xk79xsHbHODhI/ZVmZOFvr5GN9z4nxZ0ZL",
-	"7MBYdsu6Rpg2JF8zX9sKauLC0rNGKvC0eUyDC/favUnLMH0rSY4J+UWRSt7w1P/H3rsvuXEj+cKvguDZ",
-	"CM3MV32T5FsrTsT2SLKttSRr1JJ1zjfyNkEWSGK7CNAAqimOVhH7NPtg+yQnkJmoC4kii5fqlsaeP8at",
-	"brKAAhKJvP5+E5gylltWiyuBo2OqjTgvGsJAJZ7j3ddPsIesvC1Dblp88PJa3HERUOtikdYdD1rKqDXW",
-	"Itrwyktf1MSBt7BbUmJFm/GhSQG73oOCwEpLxdAITIElYnOrIhFP0cKEN65Mdo3IPQvxoCWJA6j2prq9",
-	"mDBYdkOgmwXAuzTBBKj7ubeM5bfCS1EIUMy9wCAFMcThR/FkbRd4WJW6OIlCjHBJOz3UEYFxw1nC8nTm",
-	"b0s7dLMW+GHEaxEe2c6Kh+9v0z65BLoa64hqQkGKGhOAEVgQwlcVBVkVmwyBSPqaDLY51PFShMBrPohR",
-	"b7O3y3Q0CJ2H56U8e/6UlFOqrOqas3iY5BEGhrtDXQmT1ePnVBG4XHm6BeeP+NCC8QfaxeCja+bzKtgL",
-	"EW863ZLnoPlwrkFVWVLbgNWCmQFEkV1qhgSOuqJdux1ScBIOdHitdeuxdZpuW0D/IpVQ6YeZ6NkJn8kI",
-	"GvrmlEw8dextpuMXAJuNNa6P/H2ZcTsJuFxgalAw7oQdsStWpwgYCe5O/tIGSaYtVn1pe++Tvohkn6Dl",
-	"gzk+Bse0WoBFaYCiM2GVPCD+SvumRCq5kG1yHwenEbBlwquV+mtBIhAeue412hQX/5Fi+SPF8keK5Y8U",
-	"yxeWYgm399r2T/+h12L0R07mj5zMHzmZP3Iyf+Rk/sjJ/JGT+XJzMpu5h245T/NLWcffOgDdXML4H3rQ",
-	"lKcAZIaSqqam3BFaiYK950X1KWZSqDl0GNRpSp73Whe1bWt1d6WMlBMIc4p470k9dBn3gm18d3YiTsiN",
-	"ESp6aYPJG0BcEeQMMJHhbpWuiWkprHZDUmxg9NwKQ91sa7DOdmErHxk9jSuWALBTAK1xF+ecawmpt0uH",
-	"Tgyuqwa+VXtobQXo1Yr1LTdujYTsRLA+jJL//zwCdz53E6GcHEKFNZ/NyCoIFMhgcZWoxYANyzFngDk0",
-	"hiYVG/GhfwJI1si/MKUj8c9X+OersFjLrSBn0cBnleqz9mEiVVsX5ww39T4MNvCMyjTWbMxhUgq2HSjc",
-	"mpSBc1KNbWDkrM+mieWw0vwXJXVEqMAC6xlvTkAwtVymdb1RBSRuDOCzKZcZAtkK1SLvqq/jbyvH6pl6",
-	"IdxEpzZOIXQt4vYBKsLwCTbX5pqBNpNFsmAz+2x0JW9kSn377fYc3uEVfW/j1lcYncuxmtemeG77ZPCa",
-	"xEtV14+1sAliOUhbcG20CtPVe+HqU/5ZBRGO5LvSqVQNWUewkCnnOBXekiYaQfhOVD6HGZcNNwv8KQCd",
-	"WsbZTBir1T2L4zQ9TzYi7FibC7M2wNl0tebOaVWEVyO2dyoNgfE035BFQDfITECnv67zu1fMqKGebUeh",
-	"n/Sc4Fsoux/8Sr4RfNrOfi4WsVjoyssX8w27GiYTFTMAyjQXabpt2s4srggfaAljnRMG5hwY7ryjgSYA",
-	"enPU60/W7gEibFk+lupq2xzadp//1LxyiKO7dUNUqof5NGqXPnOW/d+LF89Z+AiiZPUr1AvZok99cG4i",
-	"plGRDdHvSGCYqwVGfXnR6gNYukgeEQfQgZNeA/4JcEhJz5v1mY3GmhqIrZc4H4nZtmC03qJHDDa/QQvS",
-	"HwPfEsaz9DJW3A4lNRHG4ZXwZyldaxiRizoTZJ0HH70JFnmHeGUFW2YDZAwPLYREauS0N2q3XqoqRtaS",
-	"eY1WEv0dBx3quq/VfpxdSm4suxYzt0fFTejoh5NQzxyVbm4lbx1WvyzOKcty4HSW4ptUj1OhGX7doHQO",
-	"YmRXldgeljbFGZYBqQRX+awNnPVj+iiQ06aioQJwW8B58UG6q6XnVfHo1PYwV68KCCNgZzXSOaGSCsQU",
-	"y5U/rdlNA44ckeA2o7zWFWwPw0tBVnpJD6l3eAb3vJ9YI2xaW770ZnQ0/zfHU+74GqsMZ8bmXDmLXBdL",
-	"sM/sknSNt0H/jufi19awyy9wBvk0Xlwm0i0Ns53QzS4JcFWJ1beIAZa5hsuXENXtDMsALcALLYFT+7WE",
-	"ACFAE4LUl6js88L34GP/jKLmwomlCopNR+4Vj9caw9UcJeF+BbH76lwTpJo6ixsNJZj/prkQ8lAJORlL",
-	"BSGi+zbnvx0gv59ACcXvBBWErA1/Cusu8+mUk9YM7MfN8X5t6Jwk4cqzITAcvfFzlWol6G1X3E88XaBf",
-	"j/IZ8E+AnNTQltYuTW5znl3tATSE6OZI6FyITBIAFHFFwvmsAPOjXmq6Qy6AVmPbihnkImsIQpRY/e1P",
-	"+y+ADcoGWDmBWakR1cUNMyCtKRD7l1CS759uQuEtptu0CI8nAgHK2sQt300W/viDiwAJBgxPgWUfZ1Fv",
-	"QtoSWH8+X1brRjuxnXm27j5pirptI4nrIGMjyQh9vQn9qmKAxK85IkskIRCjERaMjIILBSnKOTeQ6EdI",
-	"0qL6FtkVj9n3uDFTwYNPYvVUYM6Hcv+ZGNX4iLwSQGAZVAclUUnsyi+U+mqmnM0oBY3zvYf3zjGDl8uk",
-	"sFXKGvoEpq3nvMLUxCeCR2CaaU6xFBh22Ax4mi2gBMc/zhnpnzXmXhlSuRGsIj4nHhIIiY922i0YU/X5",
-	"9C1X6UB/6IOn5RVoUUFUlC5Y5nKjEtaHugvkkZpz6aAwSjqsx4A6krI9I2zXLM/AKsNRAgtJhWIfdabf",
-	"yzi5vt4x0RIw/jGD4nSjlL9uoNcpbDkI/ZZyDVLvNMJ7FtdNWecJ5a3kvoVVaCeol8XVXKyeUCkKu19H",
-	"/MnkShGyEpcOf6o/P4kdEnstCf6OUIEbp/F2WxDfn7E0MESeE8gIJUT/DPHzWIVgKlaSNqctatPheW14",
-	"/6/Fgq7OvfJE8TCXNnwsHmfc2liYaxSAn7ZpdDD6RnrTR5jW5azV7yTFuDFBf4O57fpE19DxA59dQyEL",
-	"MVcCPamhspZQtYKk1/HoN3BZHoz8f01VgpX/EC3dvHjOP9JX1LCo8XjDqgRUwn9bxSL8vsWsCe6G/pKM",
-	"Md+O6SaFzwROX+QXFtzUYI4rC7G+I2kT8hTf2gdp8g2KOGAqU9CnyCr3CLNI0jKuGASzWCZtQzkCPP7K",
-	"CG4bAs1bV3T4C8TF6u1gucn7K0lvY0scjRuF51Z2tFYWElY2LFmDFL6gdymuDWR98RZe6FKJavs3XKpt",
-	"Aep+AiC5snvKAiJkjYXD6QxgA6NAcWgoVmer9JVf8BR5GmcQNrqq/vLXVVDBD0f+20c33EBDgn/MS31Z",
-	"PuUVPKXyq1/LMFMVwHAzt1IU9/DBRusDfEB61+iuCT7dPkMyNly5bTJoXLm4NwIJ0O2CRI1XV62AY/WM",
-	"PIUqERwSWLVtYBym+pBwObNpbl2gOa8VjcTP+Y0wqRw2BfNDktf7EZYv2N8u7kF4wX+FaVUTYXJiAmYg",
-	"aMsKKUolP+oEn1LKFzaDadW+OjAse7GRTZJxiDB2PHN6sN5T//juGxu7FPg2KdHVbE7nol7jfw8FkOhV",
-	"WMYH/i9eGj/vI7HHS3xqELaD9zE6UsGbD1GLDkZ4WPycTGcZVeQ1MTldNarWTRfCRuamnZjlIs6J1Ea6",
-	"RUMn9g5I4+E7DbSxbejGNrczegc5tvdx7VzPXlY4KuExtSlvhCsPu34YRU4StHsuMjxiF4W9IqRt9Oa2",
-	"er5z0sSqBBedIKEbfk23TQe8d604BNeIbmR3rfu+5BGvb2Al8NwQ33LCQm29EgbKyBJ2//Tht2ywcAJa",
-	"eqfx0r11BmEuXYumXPxYUlpHzQRTSMUxiwJLEIW6XUeWQRkASGQl7Oz0tPpiLU9hucgxw4AyX1smyUyu",
-	"huGGWpm7EcgbMtVGLL2BNtCLJgyjVbMtrNAwx6RcsuoUmtb9sny1dRIEu1k0dIQw6SP8TZW9iGdZAPXx",
-	"OgmFr2i3XRdKj6TpubmOrd73ldUKbql/TuCfTzALAWSj/hmNrQ3kXraVLDcxQkRla3NN1boaa0wbY549",
-	"pL21qTQuGcGpmBCTVZqlOl632aa/EZorr+uZ0+bEE0WW41VgIoolcJFlYckKlIBaQmnaIoaCz66EvcsY",
-	"d3jLQkKiwq2vxYE6anbpW+my62StLSdG8kNcbw/1bHNQzK/aJXwyzkUfYtMwTHhoLcjbuBkHbF65ABcG",
-	"B6W2iVYdJWEnpbpKo62Dz7nXKYE1AdtZbvQ1tbMQvVNJcPb1V6ebkA+aKrxF0Tjsdz82+xbZkl27Y7aW",
-	"hW4aapKG5si6xET8wranq/GcuKAdlqqeJnquoAvxuF2zF50HfFzjexzEUYAh9vASyt1czRP7C6ZfuPDk",
-	"0le0t7/OoelryhfV1Kf/ntfReRbnN3qL2cgnNVrj5QZUO8ubjCSWcscH3ApoVUDyeEh28IWtVBMAfwlW",
-	"dbsJLwlGj9lLik5QQylFJ6SjIw6ANlOpWCqGMm3Cv9jkh490rrbT38TUEy0686+N929BNMetY2PNszIs",
-	"g/Sp0MWRpS0p5/Y+NLMJt+t0GbBO2aK4D+r17kF3FbCYA0ZAWc4Hr4AtwZU+4KhZ00w5nfRmuRlHk2UX",
-	"9b1NC1b1sW7a6DKrFG2E80JE0hovWtfzq+12tr6pdWFvuat+0GhbyhuQnNIEbx5l9UWanld7UNjA490r",
-	"EUvFEOoR1xodmlrnlwjdQSwrx7AUipgiXNFJh9DOq4pud0391rt8F1OdU3B8ySCa5c0wJhdZpsHfY0Mg",
-	"c/L6x1II2ra0+Mf1AVp8A1FArgYLJ7b8pjN8NJJD+GrkdS4FwVEZMRTyRqRssKiw5rq5ZhOdG3Q1W74e",
-	"9iSsTHalOZp6F6DOcCq4zY1ImYAUgJUfcNxWQy7HlyvLG1+6+hbEZ7y8dI1y9FeecRUjsOKlgK0V7Kow",
-	"QqGHdQ0Qy5AFmRm/Ny33gnK2y7V7yIw20gbhZEKNJmpgm0+nImX5jA0WdNVwF+run8IdA3B7A50u7tmk",
-	"AL0JXZwV0nEn+HSP/hhMA4d1bNyBx9oYUVADb+H6lLfRcoR1G5ubntI4vVdmPcl/3Cub5Vf+BMSPeYWz",
-	"F/4XDcOWUoC4B8NFHeL06dvXyz5RvOvvcBOhwziWg8M9MxzTMeIU7fm8ZV0SVq5xd5vCqpiZaR+/qu7R",
-	"5qPfiOKx1hbAkba8d6s6LtaUrFsNu7SuZV1p0oOE0IbL+rWeH1DBgrqwTThy89DAOCz0ClRODdpzT6c1",
-	"dyySliyyQm1dho0e0lbFzDhqixdZbiHjwfyBmxXv7F6xpFLHy2JVU/8dXhhNBZ2NHsm62jTKSke6XxwS",
-	"T7RbIWrD28rnDN+JJmVjZjcVWdfFoSY9zTa5IuQj/77FQhYF2/i25d1Zm1zt7eJHLoZowYdO3jRgR66D",
-	"mN2tPNXOMr5ozuwHwVx/8IX5yX8uRIGtHKsrqQ4TCDY62xjge62JRGAFuWGnRuHaqtAMCimi7QmDbYwY",
-	"F6sTaWpABwCaGqCPe2z49JxBDM4mTOlKsbrSzJbx4bLynuRxFZq6EruywhzENbTxlvkDlWr5x2+f+S9P",
-	"S1HOjH1haw/PUj3UEeD4VPByalj0D1scnOVg8t4HqRoUX4ZgwNUkJhgl5hDRLNqXAofySiR+OZx+vw0L",
-	"dvvjt2yu64ZKYP+WB6+SCkH9zfLbokoKHhab+i9YhLYfhQXP3aShfL1sPogTzcgCjHSWZ1kBfVcA/GA/",
-	"Fne5TZgcMa4Wx81NCVdWuKbOVxgHuiVsEW2s2mYNlk4cRSR24rw7jNAZRXtmuIwLQYa2jUxaLPOrVP21",
-	"roag/ULKonhD+VBvLheix/xMnwYJmnJzbaON1t6TFx/cHvHIGukHovbH2yFutCyBFVYoyMpexiKk3b7L",
-	"mB69IZBc9JPB4wsKr5Y5p7D8NYkMvXZ0TJJew71Km7JTLnaHAwApCmHdSobz67pW9f8sulB6//7306Pv",
-	"+NHo149fP/z0L7F17lIEHwEmDN0U0PmPX2d9+vIyeuH908jdtYxhF9u0NRvUwBfGnePDSYPwvgtA3F6Z",
-	"CTgIfv3DdxALKCBVhF6c9rK9E1TsJnBBiQehmONCuGNGULJl2yxd2ilftDgjhEyzBm+V1vgnEcGxmuWD",
-	"TA6voqHJp4+fXF4wrdiro/tffQ3Rx1dPX7SgByufuWY6De1m2x+6JWUIyLpNSG/b2bLhJo92rS2akRYX",
-	"Oi/q0rUSS7OpZeBGueXZ+rZ/DriRol2WnlqxaqrSz3XNRvxcKpfVXlgIdZEiAOsBSBaoPGsm9CwTzE4A",
-	"Ce5a6XmZpa45IPCdanVT0EsxT6QRvBkaOTc7D/ix6AtL6GmLZF70VAx0uoA+B4nkLxWZumfZ29fP7aNK",
-	"OnfMnWDcXls4q+SEJWwSANg43m/1F4i3rf8IQS6xwDJDqc6h00KkTKqEDRaMszEYcJlU10lovjB6oP28",
-	"wA2EGsoQ6B8IqcZ+angJrTiB8DBwWAfaQbgoVw0YQ+CmC6Gada80mK4PRuac28QrXi8G8URcG/c+kkeu",
-	"wDPgm8A7h4oBqa4D0gAsSGkdakSWz1Xc1LpBiVgDpfeInbFB3vSkipm10Pk6lPAhzzJhWlS2UgShmFl1",
-	"H2JC/U4MJlpfbxci2glpm77T0OawKSgqbsQ27U8vtZND8fRGxJugJtHEXFGbkQme2qQ4EyA23E0CNDvh",
-	"cSDI03FvR0+cVj444+va4Rujp67SUtOqT57EA96/WNRKwKmySxujTtUXqMSV/4OiRRkfXmM7rxNmigMu",
-	"I42Wb0IPO0QMKYh0d2EkGmG/SFJNSZlcsFxlwlo2ljdCtaqtiuSWQKVJW+1PWyGITg59ukq+sPunG1ip",
-	"djgYFflf88L0qTYvi+c2co1Dh2LRRcAuqrEu9BS0ESniumvEBfb22ZSnYtXJaRP4qh7fmLGKdhv2DQwB",
-	"yQAnR/f4x9LG+JSwj7QE/sfK9sM/b+gHDNz4nwYL//+5yfx//A3o/4ueuP9J6VT4//6HHsCnge/rE5ht",
-	"H72G/9TGq2sAyF6zrtGnrkvgr65q/D4kAV9zmDeHC5f7KjIrkHUJCl2wLA9w2vF1uEWXLX6UN/BKxiX0",
-	"DbEp+ZGuxaKMGngRTBBdsakgN+nNy6u+lfpcjmIWscvwoF9jYGZWDHMj3eLSPw7X0JaMHdK/xlDra1m0",
-	"O533CLv4KnyuVBsz6d3OagkyzBKWS3ADBdL02Ylzs96nT9AON9INDcm4SV7m3j4LbJUFQSUw0qcaSh6Z",
-	"mxidjyeoXC5ePTtmL4HvkRsBJI4I75IwmeLv3r599uTmm+S9wioy/6vX3z9mDx48+M57vm/fPD5mT43R",
-	"pvzbdw+/+oaRy28LhghkUu0PdSr66CeB9YqcdSKDwAQK5fF79V5BlNMLLJRRYq2vVKz/4YgPh8LaPjgl",
-	"3mIZIqffI9BZ86IpGQo1hSKuHxBl78scv1d99MT751QgVKL/ehlkUh2zvhXZqH/ux8DSZ1v1PkJ3s5ha",
-	"kd0ICxThwFmUsAk3U7juRnzorB8N6k/75wGGnvWDSod663P2WvDUP+H7PMsQTL/oyU6qv+eqdvuxfqkl",
-	"6VHvVexZNYctAB5r0/ww0Dz98+IhxAsJLTvvVfWTiNyC64QoQeDv+A2DriqIpIMTZ4VYCVXD8yUUbCPn",
-	"KG7H0hhG3AieVabT8p1IxmD7SAbhsFGpmL9jAUz8+L26UBVJQ8aSD0fWidlRPutXOrAQaes80APDoU4I",
-	"cRkK4wsZwYY+LEMXik2lyqHVcqwTJt17VbjIkLrUI+o0+9PD0wes70e+ymdXGIDsJ0g9C79+O+v/GY7H",
-	"O8Kvxmo2fwwgkiwEoelY9vD04TG7oHeGl4IraahnglGpf3F65sSVxdkPT98EE6D/4QgWqF8OOOQqdKJR",
-	"RSYQm6UMVhSdCcQJUKz/9A0f9/0UXr2FZz55+vzpm6e0vs9GR0Az3V8hi3l4dv+96tP1dDUVXEEcvo9X",
-	"kg0hCaj291fEiFsnTHn64dkvtRI4wDn7S78kJ0R9Ts6nEYxnAFKHMoCF4oDpAGSD/f9z9BI1+NEvUsyP",
-	"Luw5e3nx4mnfr7MNkJHc0d4LL+8r3RN+mWQBIMTzVLrj9wogQYdCYSW9TIVyciSF8VbEjA8n4uj+8Wl5",
-	"kVR+V21E7f3tog7YAFmfwPxlkdaUolGEOD82fIo3N4K39vwb/jyDq6Bsie+d906PaTQ9E4rPZO+89+D4",
-	"DCbldxnuvxM+kyc3ZyeokY8Clr7/0zh2zV9g0yS7fwrsjcWZe5b2znveQ7qAB70OzwEs3ZlWFq/b+6en",
-	"S0y7fDbL5BCecfIflGvB636TMVAbCZwzuGKXDPGfsBKqgPqKPbGY4skrinJ/qu0RHJywCfY65J5VWgAs",
-	"JlhIL+bCOlQECBEFmEc8R7q5cO9568HLKYzSsAEnH2X6CZc/E01WOKmOMSBUe3mVQ0EAnf6unRc8YWKB",
-	"KCYDr2PmBVLqonybYwaoLNUWG0SWLOJyoci2vuWPM21FbSdAugLUeO/87/ElLz9y8sw/6dOvK5LycPWl",
-	"n2glDrCfMGkgx8LYHuwmbs22u5YJs+60wJ/J2KjGXYGcq2YMgOmFiSoNxjtaRqCnQdFRS7b/me4dMkbC",
-	"kfyq8UjiJFf2ZSmgp4ZZngoaH6QIMFBDZMnP71rMcLUenLI0UIX7L/+WC2hZJ2UHX4Su0nCQix2j2MNK",
-	"qPDXLjWFX4BONQRtdJG1wZgopkqE3zoIriAK+4p6wO2pi5o3XiOSBmrhhA+vlZ5nIqXMYjRi+H0pS/4A",
-	"j7zphY/3ZvJ8qarhUYV52h9+YOQEmy6FNF5J3Qvwszy3AiCDglmCvmRd9i7KacL6HEwzHFgyOpOKywC5",
-	"VxGJTOtrG5hhFeO0MLsLg5WZUIHXMX5XvNTeNMEFsmXrpD/REO6A1Ozq/j1VKazPJY3we9u+p+SE0wqD",
-	"z7DVjiU9Ar+JhUrwmbIE2pIA64zx2iJ2aPMBepHQLavDVULTKNQ0In8BarOlTLvTgH5MnjFcNile5lIV",
-	"+ptd1J7kB3QSFAXoK/BaMLPvbduU6dGqmJB47H3E4S7+q0ZC9A3iUbSXlN01iJ3GhxOpYFkxWzjVRGdC",
-	"hdm9+6cPTo9Oz45O7785++r89PT89PT/x0761gJHL/wqJ9ErI1GhaPDLlPefhJjRVtd1RSFuAz68Jp8X",
-	"PLrtFZd3nhrNJQTmQ/8roR49KiRAZDv4jZNTMN5yBc4j5CTgViLeoqRmh4fURd9q4/poGIMRNZdWHLML",
-	"MKLQ686yR8G+8v8ureRUpu9VJVZUALj48cFWdrqGw5fUfTr/+SpqHzyUbAP0JCNGG6zUBpvtAvzWe3hR",
-	"Q6SpbxfWiel5HwnImeP2uslKQ3jEquhvKOP9lDRk+EFfaMUGYkw0jQ3jYQh1jwFfER1AsF8qO9A0bEHU",
-	"vdWwsScRLUxrZeG3MBDEND3TSrxay0e2g9GPPy00ZGz/tNUrCloxHzEOoS9kF4C0gdG5SpsW25+yuOHf",
-	"O0Lm5NDi4/9xxGP1GX46G6+Nx5gpbfXZ53IqXceWiN/rjoMQGuC2veTX3FSvJ9qo3RPxIfQQRrXv48tf",
-	"sPRECfZvlz+/DJE2DtmHulZNmHVGoHfwWGRZwcZnZxBwnAgRaDQdvxZ0Z3hZzDPOxgLvFO+4GD2bADXT",
-	"yGhMCC8ZoTDpBm0Yk0AS+LgMDu1NRQbxX36jswYx/EPd/qFuD69ut1NEH45UuqqMIgQY4oM78SK99nMr",
-	"yglB8sCWmwgeSK8f41yOnkjbTKt2gfm/UF7tn3JcW42VwfdXg+A8+VGhfnS0ZIS2V4Y3wsjRojl88o5n",
-	"11gCMJ/oTHirFPKGKmV+ttwIuAwh/AGnQ+lUWGYE4UoTdqL3zc6xRCJAHMxL+kXGlZiDIhnm/pyNoCyy",
-	"SJAUKZ8C6iXkhYHtXFoGUCno6vX97l1lUl338S8GyhgCrBIUeK6q119gGYJ67fZ6hLHo+zFJfBdWB97q",
-	"AFfmK6NvKJSpNBPKmQU8nzJTCXqHfvkxcpJuECWM//pfwSVXVnUE0fL+UT7bnD05Oz1NGM+srkZb7wWe",
-	"ZHzKPSIwY/1AsQD7WqdTVICFZbDQh3HHjBjnGTcIGBMPB/+VJtnhduMQnZpD4SqEIl1a96KZKhwXCmA3",
-	"5GWG3PFMj+NB/qRBLzxzdO2GUArVAj+iel3roNbFQsG0pBj6MXtdzY/2lb7CKV85bsbC9XfcTiDBxcVe",
-	"3c77TUW7aS6OD7ADL7xhh2mvD2ELmNLztitcOTf0OaTwiIcG+HASTnChcmUZ3UK1WBCP+z8NtbLUPVfi",
-	"xyG4nPggl+EheUoslKsHpkI1LEWn52aFJLmr0/MGm4v8YKxY/HNcVaoQgAXZZy9PPnrr4FPzFXvh10kg",
-	"oV2FMl5iuYozXFkydCHgEi5DYK+Ds95/9fPlG3ZSfBdKFQJvKYZGcaOpRgBCmeJGmPeKroBzNpxoSAYq",
-	"iPzUDRol5lD5xy4D/fdAWJlCHTYk46s87TBUMZI/xJkYOcYp3MNNNNRzkaY1Juvt46eItL5PBJWMWb9J",
-	"YyPskaMsLrzdVckI38v0kGftg6X0Yhdpettx0ickEegN2LXGRqgdPEASME0xzu61FF1FK4dslxMlDMVk",
-	"xRG2hRJEflO+55mzUIMpLRv7o+Tleax1+qgohnMmt06kXpAhDun0jFy6ung+gREelxO4KMa/xXz999pf",
-	"kkhhp5wwimessiiMVybV8nKPXjLVOg+ol3AaV+oR9VmMBTuBXzDxYZZxf/Yn2AFXX7YfhGu3ZqfbndTK",
-	"S/fOe0f+f399+sOzl+zx09dvnn3/7PHFm6fw2//5r/+uN0mce4Pg66Ozs6P799+cfhMSH/Xelx5PeS/p",
-	"jaQaCzMzQDvW+25wNsTHKe2uIHGJaRR42tl3tadRuqp33nv88n+HuqRiz4p9Yg9G9/nZWXtVEl3NLi/H",
-	"PeWsyP812ZBIOQTQeJDUmHi3YCAyPV+uCwnuSz7LNE9FWpsRFF1GqnJgUxtEcNsL5meA5FqNWZz9IbsH",
-	"ld0XPBWHNMsPoir9rzSUF/Q48bTGb6Z1RVBZqD2GAjSInRbWHGTzwEISqsH+flwdZV8VSk1Ef/94aAnz",
-	"JxiW8y/Hv/FjGvFYG1hXaW0Osvf45f9+in9ijy/KQOJvfEVG739zdHr/6PTsDUyG5uM/gnV5lTkvfcYK",
-	"I3nWO+89HN3nvU+/7iKonTof1f0s62Ok8sanBftd2P3MJFvxPdYZSbBnbMSzDFPbTheOQPXQoAqG+nYv",
-	"xcj9reuHrDhYLYyo/az8WzK6cNaMV1dii+BJU+EL2aVW8Eyklfp+aBA6Zs9QCgTJQQixlnGW1eV9lbuD",
-	"re2OHhREd9vcaoBGUf3Yq9fPfrl485T99PT/Fh/b5cAetBil+ma/DyW5w4p3ph7fgqHndQz1Zux2Biua",
-	"sVJ70nhL/6zQwdmieiZhI5k5YUT6iBlBsXQlLHbmQMNGWV8evdmfVCbWKrlbB6dckw2Lf71EuVz71aXQ",
-	"4wc+RPXflPKkBvYtnhnyqo4QIBLIHY8D1AOcKFy0aBITKMKbUqzAbrdxBv76w5ZbSD+FwsNjbCxa9KGu",
-	"ylbzExQXzC3uN08XuNuY+YfotWOAr4RB7lSMjXdY+pAo16NRJpXoN74T8gZU36lVv3cpQt+DMMZALptK",
-	"3atC2zQv+sx2xey3U09T0c1lTQPJ4hH9t/aZoyhqwpdcdrNE/tCVSn5SL95bKu+vaOSqpt0mIgAM9QMB",
-	"pwcRjmzCjNZTbytBwFuEdj2wiwimyBGSNIW58dLDChFw1sq8E2TLMZNdVj82xA2e1ICB19UfFsl4b9UF",
-	"hUG/qjS7jLRh9x+WVAsg6FhsUEr6s1RMZ9oJNVwc/QSI/M0FJOtx87e25LaVNQLda2VvnXUwfkzOHxct",
-	"8JUqjud6uIbCptKh23XVBs6u1gLV6tQstzQ3mTUnMyNGmRxPXHO6qRBWSiCF2L9UYwByPKf2mASTQFDQ",
-	"hZC4wibIYOH4+J6lAxraMf1XtEkCDp/0H8bUCWG5Je9VUZlMe+k/PRJGKKA/8ec8CWMxQ/TbKmWptNfH",
-	"7HGYZGgLLmInaKLB/Yv4Y7EM06uwMrVj/fkckMNdBsWb3kpxyWMvRZQxLXaoqvWw/HEqBHVv4OUb2orb",
-	"Xxpr6k2qJ2BTw2ihX90xexdgUYs+CbIMqA2Fq6HIUAZz5c/GI+xYmnOTos0CVpGtwIuEh1IBvbcHIUOP",
-	"AHMhye4NzVEmhy5hfUy0XM38laZcPwm+BuE+QCmEWsx5Y0Rl3T3Vqu1ktcAzs5owY+Pv0VhrCRONadF1",
-	"HY73b+lueKtSYdgcYY72FXuQDfROvQwcQqc3pOOCiyISFgi+k6pKDgRShUKUhk0Ez9yEevadRfbAWH5u",
-	"b+G5HbO2M5PW+/u7bxzwRa7TRCfQQUZ56uZkqz/71B6pc+VSPVfLhebFbWfyTITikCpuaAyDgMb+DDsW",
-	"aWrd4xVElnaV5buhMu5AMjDkM5tna4q6ILJS+DsB9SKc9oSVW1OgAhWmVDjpBGpE3hCUAwJ0hn9ZMNoy",
-	"PfZ+EF2/yHAklRJpGJlN+TVW82o1FAWC92pKn17n85OqMLNuBYqrJFQ1Ahx16IKTjlkuvUuaQZN7uBrS",
-	"DiTKG13NJv5jjq0oZOOHPgkvCZBlJ7scLOZUDDOq4k5Ap2BPNkDM+Lsf75DC5g7wMyBgE25DYWeFmJZq",
-	"yo4ZoP9xipFVLEKKoJE/H3G//R/u6GKqxPz1dRHZsk7MKFsK5EqhKKyAOybUv955DypkcH0NkJWJFLyS",
-	"3IhzpnRZlGsnenb18L5/+8pAgcHx9PhbHNaLxmCb9GXF/QAHr7vSY46t0UX935JaBXTsAL5SdpFCTW8B",
-	"WwR91of1gfGEZFqJI2jAatS73wdGxrJWUmD4mYrWdG6GooZpA0dmyt1wUlG2gBdl9EwXuNnoDuE5CIBJ",
-	"hVqH3pu4ZvWTvoQ5f4bKtZxcp/qVM9i7FWlCP3IgcIWDAoZfpnI0QqDBA6tZPV2fLapgzgR8GEKDhl/z",
-	"OoeHPWZvAEHOccoLBUp+uCaSohDb/2qoTYrAf9CS0VASEib4OdvuNMlbg6byamcVagiPsc7SPQ29ptB1",
-	"hfKF9f/V+8N95r+G+AEFpjkniXFCnaM+hC7QgFoVQAYppL6EEIii3w+P7Qd8K+iIBeEKKbNVPh2Ex8Ke",
-	"RV2iJT04ZUHKQ4VBBeavsaQOv7J7vGGbarsdixEG8I3ev2ZCccpWGDhuSNyOZo6VY3WEpRottSC++V2H",
-	"vsMGRM7TJWDbHiLEgWMAYOcePvKwkJV1JXSNuvfkI/20sYoJS4/g6KQabmqyXQkgDCGxLfW+eCXcWKO0",
-	"r3jHebsQ41OWSc4Zd5MyeFYuVF2iGjJAEeDsOyqMKua9k1yslQJ/s6+p1YD6Cu/EgAFgE8LfHSzwh0eM",
-	"M2hUAbMt45DuoM9kgt+Qt5tH+u2fyNFobVnG7qKAhXX1rFMsmOrVcVth+Prhvu3Vu2oiv1DdXuturmuw",
-	"MamGEgvoTJAKxM/frPWtP7wxWALwR4XxUpgbYY4ASAw/WoMi7vvrx0jvNbAnlQsdsHD7jLNLJ2bsT1gy",
-	"YnLV/3PC+lApwjh7rsfPAXuiD7ingBnN2Sv6OXmv+hgF6gNIhYWSGurV+hH+gLaBTKFbrDKpcnxvV+Bw",
-	"0rL++/z09MEQXgN+FEf4G/8J/EX/ESEOQcGoVO9V/zm37ggYB46ePelT248RfIpw3QDUMJEQkK6Q1o/5",
-	"jCEZFjCIH7N3Je515RGVZlOCGIJ0CQbGY/m+S/jeIXIjmws8uHXw3u1sagAogLU9wpfbAamAvrj/CXsu",
-	"b0QB9atHYCB2GQ8XH5xAfomGZkg/C4AEsMGez+S1eLQUwSVx4ErMY1gpfozfe2bjB7mUlQLHEmtfEDts",
-	"zKGz4dChlxG0qa0vQDB6TnU+hfvLvKICQP+QsAol0VymzOqy1AcwCagQHZwfMZQpdPGtygL2zP0hCzeC",
-	"5TM05a3Lh9c1+PoCxA1adWUIP7SMXK8ttEWRGBODSmN+05/pMaQ4ES2kKG+9Z8t99ypx6BBUZKDdZENC",
-	"84fdyuAPEjsWo5EgIiHkY7N1SvkrXJHyb/RvPRNbOKNL79ol5Jb3qvzklqIKO8dQYn0RL+G4A98ADcVx",
-	"vJo8PMI/jnSW6bld/nu0L+JwMrFjLIJ2FzFxbPsN/qHDloZ/KhEtuv1qdBrA4Ri0Rgc33URn6SZwej1X",
-	"ogjH+S/4oxSSahibWJXZ1yIT3Irf+7UVkIdh2ZbyATvX2DS2ZFE1s54rW4xagn5T9ZO3nJCNsyDiwA02",
-	"xXYyg7tnowbJjzo7kGl6+MpFP7c7gPO9BUkCTN+aMQwEI8NMcHWUz+A4wm/AGOUZGyyo9K0DtZHp8TZx",
-	"hPPgmRMDRaXYv4gLOAPec/GZ53r8Bn9FDUiUzKxQAPmrOBDyCJX2j9+rAjXmnmWZHjO0z2FdCpu8oJIH",
-	"chzmBYBLJQxZkSEXDKBdSUM9SlGxFnpm3qsxUPYV5AqDBTl8yhmdsVnGlagFMXBFaiEIthyBWAo7YBBQ",
-	"qjXhgud+Z7oKFDzX40vYhJYffp2rSATxB80CtROuZ0DW8ZvVFEpEY2nP5p1AmEvjhk5hcMWRoAeT6fCO",
-	"TTNxfAkpspjHV9DRwD/IaT7tnZ+dngZmQfrFKiVvyzUHqMt2n30LQJYtn4vdZ//8ESI9pkN7IwzPysOL",
-	"UPtiZlfr6abCjAUEYwP052GjSF6DnqR6rjLN07W9nFBx4eXSK0k5DUUd7D8hVYtIWfib0NxXUY9Yqw2P",
-	"gL9Wg5D9/9WPZA1oSl+AHoHkidV4ogPNdqGldz/PX+YJjr6anArr+HRm4woL0zE7MPjA8QbcpB3ONWxP",
-	"74AAssUtArUB4oMDNNmSWnuoM51vbwdtPsRT4T2zZkvocW5u0F54/Oqt1ylTbRYJU8LNtbkuOoOwanG0",
-	"VMu1ITb0gsbu6ozS8783errFx9/oLT78TqZu0q2LF1ap2/Qe8CjTnbJc9AVNmxqg2jq5SKb6Zg131LNq",
-	"eRZhk0LJFtnNUMoIuIyEmggGckFQ6U8XdrW/ff3cJkWdNXTMrRR5I3K6EnMmoXaWnnSjs9xb4cjF7M1w",
-	"mZ4TzwctmnV6hoHT8GFvRw/1TIZ6RCjoDsVmPF0EKjX/He9bw8SlBX8IcAzQaVDExjviEoh0XWFSV9ai",
-	"Aurqv6Q0qy5GiX0vXaiNFMsFkXxRAOfjGyDvVtEKFV4LWf3HUmENz+oZf6FvxOfqXPu5URfpP0H/0xu/",
-	"pbWjWgEN8lvfgd8849aKVpycqzyU5X2GDVLUPxEvq/whhDzvJHewNzSX+DCTRtilr9VR3qR/19Oz7/h3",
-	"owfDo6/4V98cfSPunx19lz4cHp0Ovh09GD1MAeAtQYJ2CgT3kh7wahfMet5msMDi5tjF4xdPtylVf8Wt",
-	"7bQsFDbSWzjXdrUi8rD1n96eCr3L0laJ3tkzBykLu1yRiaEU/0sIVGfCWYbRdhYLCmPN4Q97kIveTuEl",
-	"4Bv0zs++/nazrLROhPipXNjrw1VcVibs9coeIE93fNySXm4yYte35ycnczE4HnLjlpClTo4JV/8EHvy/",
-	"lB6Pr7aC2YI9QHTGblEbOZ4COLcU0ATavt2ulErdKRzKNnfMyUf/37UVp++IKJAylYYqF4pkgY42eWDR",
-	"ZNdn2OvV20XJeyfdJDV8Xtu7LkwAKAlqNAHezrwZcv80AGyeL9EIr5bUxw2AF1hhzwc7tzk2cRZJQ4Ur",
-	"YMc2RVVmRozkh95elb+HdAOL1ej0tn6F9V7ziZ6WZcWwb9TxcHj/z1A/bAu4lAINBZ056uqCP1Wy5o+Y",
-	"NoErvIKln8ALzRYlcn4s6TvciDt019d8O4EJbxJ3d24bCuhgt1IIBFT5y0On9N53U5ueCCOAgKBJVF9A",
-	"/zbGEEyuqujCfGzZ0KtCFdCxysycNyhW4hHB9S5kXCOdbIUpn9p7sQc20t/rZytF+ohBhBmOAlTr1hFQ",
-	"YufAmcXn6sXD5P553PjXuYpuYVe1oSZXdj25TUGuvhohw8ZIm2euwDVZw+/02g/1+ZXNvM5Vp5cokgfD",
-	"8e8W1cJv5clHk6tPG4iMrROzclsJyabYvBLADwismYTuLMLxigXxX+eqw3sRkmUd73+nYDbAB10utpjZ",
-	"Lrf+BEkAJS1BVAp+KUCLMFtcgSlKc9xbW2mbp14ub2AFFeCtrVkeyIb4kEpBxlqn8L7Ucw3pS39P0RUn",
-	"XQmrbgANsGCbZpcY/8Ne7BKFLhJ1QZbDL1/qHpc71ZX8XcBukIlb7EixTcQFWaIPdyeWIGknH/1/Pp2Q",
-	"adVoN3lb+JzyUENdoJ1gtoRwQ4FeMvMiikDAAXVwzu0xu2BG+FfydhPkSgioSVVAAXKVahWJCFzAWJdO",
-	"zLqWrzYfhHl0ZTv5h18EM/czqjDEOR2G+wolB1idZwYqCSmxhTz9Xv5Heuta5FbOQYP0Z3q8Ee3cH80p",
-	"mvZQDkDtVgByvJTzKxigEPingSlQzJ7r8ecj0CvRmOfesFQ5UNQ6jfRkVCfYiG04wiLySCXIaVISHkvl",
-	"vn7Yq5S9nMbLXmJDZIAUHR3i7LRWHvfV5tKaLq8TKjzt1JB9rsdlxSgH2yE5AH7HLkfIQTpwLYIfZ/+h",
-	"B/csROf9WVfCFMSH//ZWScf+z4vneMmg2FX6mvAmOTs9hW/bGpJtYahwI9jfMWv5K1StBata5468IlvA",
-	"dD08fRi1nf1peLNHbrOru6YjMfWv+hpAuLojSYP9puUvBPXwokn56kYhxN4pzm54lotj9hQwTko8ISjG",
-	"gIrtEL8hCp+l6pBx1Eapc1SQRH7WLSk4x07100sI4weoMDqlyGzu78mxUH4JabF5p03VNPrJR/zh04kR",
-	"N4JnzRbv99DAotk0t8jBB+FszQh3q1pdhK4WtdxqRy23ls/JtAVi2AuUu2DrINgRs8IVVLNEbBQJ9vmZ",
-	"4nZ1qJRwgCb2qAP6WfA6IqUX6kr2Lid6Hg57yaZ/SJED+fF/9ursKJ9tBt0+CRITbs2RzHCBox1X3vQc",
-	"AcL0qADFuv/V1+yF/GsSGBoMAH14kcoyL2SQEPYSpR31f0J4GZ/jKCFLbEFppWIOW7QgeiAMMMdrFXH1",
-	"3xnpBOFmfC/3Sf3tapZeDKzOcifgpbytYxLmtE6YHGH+CSjDmiFjCFCoJX7Qd19vopBIorYO2iwZVgzy",
-	"LAulf350DO7j3FvzBFV5Lb76qsU0XpXbCFDIQ8ezhH398KFfKDC7CNQnNvwUq9PK4WfcOWH8J//976dH",
-	"3/z68cGnf+ntwaehh07EOzcKL2EgFYc5RWq+N7nFkSy+l1yHbbl7g37NFuFESeW0N2jwRHSQDYhqjBO4",
-	"79YEawQzYpxn3DTrD26rZcX3LMutv4IE9mTCjYb0IKz/EqtijvyB74OJBDGqioBxlUK6d8Ct+Pohhq4D",
-	"DdbyZcbT29Qf+1Rpgao4753ccHOS6fEJn82OMz3egta8fNFX/ll7h3T2PDaraXsvHgc+Et7ZQiv/1g7F",
-	"lt2iS82itEtFp2il37OhB7L8hr2NC/CA7Yq30W8YJSeD/qQkJrApd+IotC5sXbLzufUB1uIxKCZJ8Cir",
-	"TcJdeDj1Q+Hk8Jrc4WYPB2uIwMM1zHmNrryZoA3ZxzNtKhmiAAIdANGhbhdcYo0G9YPTQL5KXjP0JytR",
-	"gKu7iXivoFiigvba/+HpG+bvtOGkf8x+ngmFHEYpG2baws9GhGoicLMSzINN+AyKhv3NI9xcCEWmb6x9",
-	"GWtdXvtR3sDSfNZ3D1W4jjQw6fipauNP5MMH91tfP5V3vRsw1upiN5w9lNKkKAbPFkzp+UESbfhokMsl",
-	"QezcarsRJpXDFqjYZ6enVCVU6cYYcsWs4wqamLxE32gJvHxWaxUMt0oliskVca0Sj1g8PPVLmNTnF5Wi",
-	"qXWPf/23C2ylagK/3r8epKn5oY+tbVdWuH7IxlsBphJuWhmkgPL1NInsNNrejwgDe60MQH2vnuNrkTxW",
-	"07XYoY2fvSIc/j7a/eHTAX0OLwkEBAYWWBx9lmcZIwUXevOsHCvA8z9yGpNGTmDrE4UeuHN8OBEpcxqb",
-	"UWEGXoNj6RIw40Xa1n6QN4Kk5LPu7Ch3uXfe+4p/OzodfD26PzwbPUwfpvdHp8NvRmf8O34qvk4fDDb9",
-	"3a9C7vwmIL0sN9cWYhf4U8DkQcxum+k504rNJkhS2/qaoGW9mysi7GmXKN2XfMH+dnHPFoINGH/LnCvb",
-	"HvebQhq3KlANV8PJR/rp00lxSpqvC3Ypx9avBxvkKs1EAXRzefmUCXUjMj2j+N5EZ2B+rR5C0ChyzTGM",
-	"JsRohy6LSR4Q55mWYB3kd7nMB4T83u7m4ikyXvPslfHL46SwS9gGegD1Op2l0Pxlgaq1VKngY5TLs687",
-	"4U2ho0yPpbLrS/3xo4QlL/8Bq8bGhuOUXn//mH379f1vzwmDWI8Nn4J5R3RLOi0rq6kbEG+Pmc4yy/r+",
-	"P08E+ddS9Sv4Yki7tI574a9iLFXl2709VHkIxWL0yyuNjM+cnm2D7FdM5K7YEIoJXDoez/G+49LBOdlV",
-	"SsUwN0Df9/dfawa4vSYn0ulroZYSX0OtRtJMwXfjbGD03NbwB710LYnvLB9kctgstScwTrPsAu4JRnfk",
-	"qikUZNPWhbhfE/OrmVCpVGNABc/0/CrVc9Vnf5pz6Y3GG1G4v5lWY2HQ54chtfpzwvr4MlepUFKkhCmO",
-	"zZHpFUyfTDBcsnqT7CpsZ/2k7CPruJBXRN314PpvH7bqe6zMwk/qtsX8jV+topfl0J2XDfJdbhMoYtJ0",
-	"CZYKLMs5QC9vL956mBfsSnGhfirB5i/ZddExCF8Eph8KkySULZyUNNZkRczwdQNlZvh2hR4eMPNtUOn+",
-	"wxjjyjLyBqhOIjzeOyoFyd2TYjbAkeu3ueT80ib1PouiXPm19KcHqo0L24RI9uYT7iBPjoXR+MWJMIJw",
-	"9UomKKzHy7j3S2gY479pabhjdlF9Se4CSxA+BWnXeIYWYkB+p1eLlKfOZtmieMe9TmG530CgP5JKFqTs",
-	"esoxslrrWfZiTbGiSotdaT79xsGfgfQutvdCEa3JlSjOZcszXkzutitTaeDXWEIUO+BPS/EHvkkUsd6h",
-	"2OgTEgIEVEJSl3J3bDg3znBlkUiyctSH3PFMj6OI4P5XU/7haCoHvfOzr6Nn/2RmxI0U8xb9lwD6VAfX",
-	"CeVufuZw3/EMkKz8Ei1IXUwTZjTkqAGwkGBchaqU1uHlHb5DfOXQ8meAp7ypduUVzn330/Hly+ZFfdWA",
-	"d0naA7m189q+lGofx0KpJU55lOBVTvkt5HMNv7xQRmcb7ipIOIwLHjW8eG6klRoC/nCZHrOiRROhVLVX",
-	"2hAgNbn1un3oHbCR3y7iyJSAy7ZEwhoOgX/KPfteeSuKBijsQBqCWzYVFP+DM3MtFkunCO/5sXCVbk8V",
-	"HBnsJi1MgfDgWA7iqV+lF3w4kUp0dBTo6TDSbdth1bGzuClW/u3A5hg8mHE2xTmAjlvOtPl/2s1mV+Ui",
-	"tZv7AghHIUFbpegrw/uasliCq3wGtOTx0PzT6ojbx1ceQxdCS5xVKKDvNJpfeZtOI/oXWVbFFaD4AkKU",
-	"UxfbRj1nRTZq3PyTj35n12KcvK76kA9PvyubxolkystCbpEYWmaCWT0VaKnkTfjniIDytGbObSsSTXWc",
-	"nZPdUX3sEueEbXnhfEqaCVDwRGFxUfVIBcg8TH6QZ0+UBvH+2G6WtpMD1Gkj7C77hAdmDUcAXI4DnS6Y",
-	"m8uhWPafEBPZu1tWAyJ5kXuK0ZIcbKcOf9FWpnYHhACV0S/5TfyuPYicoAeEVP1QNbzvCV+va08q5t0R",
-	"OOt2PX0I9ZoadEWsMDeCmjoA8l2otJHCtBzpZxyoUzX7FJsBD3ByIfChNNIAVdZrXyVbkL1Xnnle1HLa",
-	"pCDkFiqt/Msb4UaKlCnxwVW61LFaB6KnboEUZRm37pg9PH1YQpxWZACDM15TKFTqE47/iDPBd7h9W8JR",
-	"1vbADzziMsuN/8cpRmJgT/6yhDfnN8ev2RVA1vTun97/5uj07Oj0/hsAxSNcPKXdFTZWho/cPzo9q30E",
-	"ckK9894Nz2Tq/51jOup8dcikB3u1FsBvzpUrdNivSW848TaVGvshUmWPTs96SS+VRgydhpkHXD0+nIqj",
-	"m9P7x3wmjzPhrFBDs5g5ANcrv5D4p/TOe2Y0vH/24Gv89xU25mDmHHNr+FtzA6+u7Fn1Rc6/ekDf88ZV",
-	"mabpJT3BB1fXYnEFgIKVf8OTqTZSTLnMgKnJ/mt9eYzW3urvbcF3vSKIXeliAkiLnZmqCJb0/xC2Gett",
-	"NEP0Xr/kEF+wmvGxEcIyp+vHG9o6zdQes3dlZ2YBMhEUBEDmMKXnmOSAdg3c4HuW+sP8h4HepKJdQrdC",
-	"AWmD34F/YtV6lKj6VX5oHbFjWLd6fvxROcABapLf3YW2Kw61P3TjH7rxNnQjWkVVacPkK1cVI+RPF49f",
-	"PP1zZ5bqJvQ56imFJNYEwo7eJoxZS/7FMy6VV5qDKPs6oKzdsgn7rDT2DmHIvjELuhLm5aWRQP3vYXZo",
-	"LafqpTPe8TSYlXS5gcWe8wXjmbwWRUQBnQtpK5EbYsvibKKto6zqpkDDjrSaB7JQl9g1/eNQ51yBftoy",
-	"Fbj8WrfCqlrlt191P/eLW/zsBygLxEMtLiRRiOwo87YJGC/e/WmGL64HLfbf9cPQqXax4Qc2FL5MEcUk",
-	"3OHEtJ1iM3qg3Y40Dw1QkPjEO1NQgdHhM2JGgKoiUgWwtVBkU4O23Xl/k7V0OmXRF0ZLgZkewyXUkxta",
-	"cv0iNNEgwJbuvKO3SoTwzf3TEsX/pRxPXLYIRYGI+NPe5ITX/n3xIBja6c08CFQi2VN6bLajNoBlvR1q",
-	"A0ylU+0ogAfR+7UtWWjkMmjWpR3TGXR/Fu+U0ADW8J7FndvljrtZm2uPtXCXarhfTb1XuX8Rok+myXoS",
-	"3ATAqabCHrO+EdCfNRWcuGggjQsYQIHwkisxP2YXBfg+3gpnXxWlv6HWPTTNQncxy+RNrGAdG8qf3sQz",
-	"/xE+SrhzpF0m9I81XdfvpdbtEsnacQmatJmWISCXbjPePzc7rLwps6B6tGpGrC1baG7nWC1dACk6wSqX",
-	"bc6S/8bSKXqpUwELvv8h4g7qcGzkGDUch5fwBttryy9ZSt5VG9qdxiVLQG1sqGBaVacjbcbaOaGO1stC",
-	"qGFKqjQHa5yE78Nzd92gz6xQqfY+3SLhwQEooe8CT8Zg4e2cIXHJYhxszkPKA0z+6dbbL9WNdAga3rj1",
-	"bxrJ/+bB34ELcBqXhGeVITrcoHKYTnen8jZBX0EBC1R2LUStcWM41PmqLt7g1oWaVkBnC4AE1PwG/W1z",
-	"ba4tWJBIK229WmIpX9hHwOzFTSYFfi2k3ohIz1ufmE4L0G/rWobQMyzfd5PJ8aZaEzuFtwh1PFjd46UG",
-	"WrhSTMEVvlIPpFAc8ZQfnQVjAb3X0lp4lorpTDuhhoujn8SiEfGMYGfWwLDt44TSUqKXtpLygJfJqTtN",
-	"cIhSQB/F0W+81z5cUa753bQCPpfqurMWqfpJwiJHf4JaH5y49jrxH5u5TXQ+cBzw8RgvkWNoyiBcTjoo",
-	"wfoAcwamCQA1kX4eGLR2RjoRLeB/O+/99vW/Ge+JlyjaECrw7uhcGz+hoTZGDB2baGMFGwAU36K3g+Th",
-	"m916VXg0ZHAZkCJ6CakFGPhSuKPHWl9L0VBdKCwy3fzo3Mw7Jsc1pbFisx26zPyxngJaxWCBLfYVIdmu",
-	"t68q5h9lujby8MxZ1O54LQcNDPlNBagPTXGHdZp+R9SX7gIKSJhcXVXwNnZRItdisQ4IuhINBxrxgE4y",
-	"866LcgkkfWZG+okllVI0hJMNLNtA2q0C4B0Burhoj6A3X37yc+rQWPpJLDq1kl5wiCb6pa1U+QHcKs9E",
-	"ynIg3VqyWNtGgPxTT4x2a4kGL9hA55AyJ14C6j09B/eZcslY/Nn3FjQA7Zwesxe4Xdbp2UxA7o6rBXAr",
-	"PSJvHGGC8Xhh1VLC0tyEemWoMYnk4GG+tK9r7ShsE6gyxiGivTerQsUTEc5bHVrlvYuA0cWCSx6blThw",
-	"iTeFYJyuqUSh8qnfiUwPAa/4BmTg19vlx/xJLGCxZJxa55XRY7gnD5CQEzwLx5QrMS/FslzyLULJjdjO",
-	"mR4fZeJGZGvScNQKoqow6OWrEFwLvxHeM/CPSko9UhS46RH1zMWVynM9fo6z6JjLwg/SLZkFvIZ/30yP",
-	"aXGQ6KpAUQj61S7ViNh8BvB4m5RMuWcnH4uZrb15/xposizuEB7HwcL/RmSj40iHXxpWa5f4SPh9A15O",
-	"pScShCKg+Qx07h4VHrx0CfP7bnTGZhlXxCAnFZwxjEJHQaeXUZ8rLtjZaStgnXjRUKrFIY72j3hUim94",
-	"QSlxjEkyLF+0lYyGYpDHa5aOMNWD2+uECmF/jKHhrgAgBPaHupLgvi46SXhG6epHwqHCHUaa9nGPQfAB",
-	"PmiQe78FLljIXz44pZrMs69C/rK1VxLe6w56Z4ol7axOOyaoUzAqtGEZIB5hehN6AnfQZFOxNrKXW4DF",
-	"B5wMozOx1JXx9hnWq4ByjQf5fhDuheh1ypjdadmYN0uDh1l/+wW8e6rXe2wryZWpOAl/XLPweElo5d0Y",
-	"xARDvQDwWAC+hpCK/kZLCgMacNS9Q6cNiQlOWAMU6FjeABs2ltZrJeAFAHRBQGGi+BBqRalwkaPKhc+I",
-	"DzIWzn+K37nAV9pgvVJS7+TlxYunSTXzCL/xMl1mqU6ePanHAcOXCXokdvEQelpLiDeIBlYICf5EI/xn",
-	"ZWL/WU7ozyd/50f/OD367ujX/+9ferdr9uLyPg3706HELwrBSHVZqQr6hqRlV3k/ooujfS6BJJUrBooL",
-	"UJz9QUSBnHFDjdFxi/bnOUnl6zBu5xtEI3UPP1vJ9CImOCyQxcvAH/kI+2HjZjUlG5BSGJceICu8LeIQ",
-	"iByqlqdcZgQhK00RH/VuqNJz9YjNxWCi9XWBSKtcAC47hln3/WOBOlbrY3Zhr4PuKlFnwBNfRk5iJepx",
-	"PW/Avl8i40nYKPcOPQzKnK6Soi5RrC+v65Ju5ERcuYVqxCh5TTL2ghHUUNf6DEuZYKYTMbwORf2hG6Wm",
-	"JltbUbVZbpNY6OgINaXJSc6vD4Ttba8pB1aennCRbavjcjcRyvlX12YNds3r7x+zr+8/+PacXf54cXSW",
-	"MCs/sFSOpQPLXxq3CJ5AQMUv83CEwAOhy4JKbsLDRzgADzaAWV5UJ9gRZkxtDBj11oVoaQYdMoBDkWFJ",
-	"SAfOGvYIFRNgfDZrIUpr40MrslVE+ZtBvDBANeJDPwc0FKEswIihBqU+xKIQhMqDfvd1uV6EHlwWoJ2z",
-	"AIeXu+/hTR/r9NazoTjyRZrGjbIiUXoAZhx/DzgRlTGKBtC+D+tgRS0VWB0C9aN/yKf1iAklKq+0yNht",
-	"NWooqCWIZJLUog4zurFkAEB+iwrIGggwIDJytWBDbgm6xYu4NpXwlWWTxWwiVAMkNC1UazzoFpUDt4aR",
-	"oxZoOFUXpp2x15DKEqktAXShjRoSpMfsndFqTJC2XlUAc7JIz/3NlQRMWoFFf7/l3DjMp3DFJjo30YjA",
-	"70oKTrtAYe7WveD2GqzlgSiDH6Ggs612WdOZQs4ElueXCHvigwPs7mP2sxoiWF8gzc0WNXzninjGUFSN",
-	"vhF/KJqDKJpLOVa1JZFAHKOVIMtlX9sGjZTmmMArbu21WGD4fOXiswnAU0z99tSNG1RVYlQAyVSbcEMJ",
-	"DycbqaFKlabWZeEoDNFt99lEMG/boVPBRsVLbWkf0Bc31pi8C+c54xajjGNNyMnV/TlmAfEuOPzF5xEG",
-	"G2GvC+ZkSG9Gy6ywQAVX8gsoTnkNFbsQ113elQMcJ6kG+kObANvZ6SlFc+w5m/pDpZWt0aEhqYefZKV1",
-	"IAlEPVVvOWAVSuMtv4TxTBgHxaSQYASKpGo7q1sTavEnGfCowvkFell2QZMFiBYbOOLiya4fhHsGy9Bp",
-	"QbEfoNNLeOi9MaOqaJRruaX8Ao3obew2TevPUsiWAzq6vRekgqW6DLi9KQHcZaWfqaCBUTrSg/GCm+ty",
-	"I3aMeskUXu707NvvTvlX6REffvf10TffPBwcDYZDcTR4cHr/9Lvv+LenX33Tg2PM0y07vGGKfq63Havo",
-	"Vob8G8HpDfvJLTTMQCifY+ASVmsbCaorm/rnG6vkqMqwrFlasCFohiK9cMz6/IbLjA8y0Q8Y+nhhU5SZ",
-	"ClmgSCwOkfGyNpkOt60+0G2F+YOLrUfe2Z8i1ereR/81QjFaIGAYTrQXFGwUmM7cAg85tqVmGQx6zF5i",
-	"S0NlPvWEKCnyKKDF6h7tjIQFU4UbPsAMrRZGh27QavPbMaLD9JLq76Cd2hvXv4LtHRgN2hfl117sDioR",
-	"bkcmH0+0P7a43+Ad7iOSdV0yIzu/w8Am+xluOEg6oVoBsn//gyXQTxXRLRdpSk5IR1FzevpFmv7TRi8v",
-	"UqxgpF0uLcC6Rzflu0Qug+icwNYQzUlcht6R6Pqv+P/2Fb+RYz/28dCI1M+EZ/YYERf6Ic+5RABLhhBl",
-	"HoGtaT2PWFV8OlIANMTfwgp0BpVekHEpMQ/beQC/pexS+Ri/qZ76WwhrrJGdlAJAuEVZxi5ePcOIUlEh",
-	"m1th0HRFTws/75dbqlwU3BH+RWQE3PcxZJ1fhYl1d/b943Gwdue/yTfdpf/lnqX3TyiRjxBlvBpf66Ir",
-	"pnKnAJ2Io12alcu9pRYIV8DRMLQqN9T+Z1m1DZL4ad5482VTIoyspdc00mNqXu7sUNcH6jSP6YWgfoke",
-	"4FAXf2vai8eYyYYIUMnGCPSiVo6BzEUqqLMAOndDrbVIOVyM3WectJJ0UPlOsmshcHzM3uE5r4VaitvI",
-	"C1uoKBJK5+NJDExAzN7OOtIA9PC9Tv7+QvDKQFCKQBQ13HNyhyghbUm4k/e+icfCHewarmzjP80tXBhU",
-	"GjiQDrGFeIk271xjqvC8yOmEBm+6kIkNHFqjWvWV/zxXbwgB6I+u8oD1JdVVyr2D9N1pMUMikvUT0zMk",
-	"90bu+HbyGtb5bjrJu2XbXAIDU6WBGDRIywxW9XgonYojJ6azDGGoW3I6xfNLL3Uq3hTP+uJBUKqv0zld",
-	"EzTFuMribYdsUt/HbeiZgHsJYYiohaeZeam6Ih1TLyFfaSfsS7ss9Rr2pdBgVZILQPZ245JCiLeT9ezm",
-	"CNwG4dJuWxP1ry8KalLgPAWbjNNBo4xdsTkFGS5yGpZspQ1B30Pt2uGN7+rc7iRsWw5/h+xLB1CmbbDB",
-	"6DIMiaC+1cZRtgdCOnNpV9gPgXWhAhKA5c4BSGFm9FTaGDlbuF9tGxMSQPcfMQ7+gwUId0hsGp0j61Os",
-	"18jPvmYRFjuEn0iKhnn65xH899fdcAs/w7v+Vu749kotHuxZpnEFAzCpFNNjLhvhsEyuCCstsH82OSgv",
-	"saBrW122I85x+z25G0MeMB4Db2+HlvxFmrbjYm2B4Atf24WXEy3AajkLN16bbrADvwjqzVCbtN0a10OA",
-	"60w/BxzoEqI7buHNiBuhnDaLelsxVIKVLApA+dZoEH62hmCnBmDrDdrIsBkl18SCq1RARg7xeud8EcCL",
-	"0IteCHfOAGkH4rQO+ourmDRaiWN2Seb+e4VgNJWqLjbWiAKLVezSMFoY+2iVnaxAQlDAekPzjXFjk8n5",
-	"OZqad2RiNpqW9IdD4a3D/kDvJxQZkUMhK07fbrZlQFjnWNrdHJoEgGleY3YHqYOvpaUBAO3wA/B14C+N",
-	"VeSfqyDR9O5CmLorVDY59bUi1z7kpCpbuZ/spNLyQbZGdp5+kBY0WfVqvxZi5s1CFQVje4LP/H3eQpdO",
-	"z5h3Jf2aaVUA1aiUpdLS7c2k23PbDJdqnX0GdQFeaOCTxxXUfopa+BuHZ0bwdMHG3um1juNPqxv6VsFT",
-	"fp8b+hzKomABRApYHP5Hv7sYH/A6vmb2jrlUe4UDvQ2Sxvar2rdRRzN3EzFlZCamgqeZbGD19Uv1xHCp",
-	"PtuNxNl1Wj/q1ZcNJxPAzwbCbyhUd+ICI8rhfCLUfp52qPKVNsAj4vNDPg5hyin0U4FdINSHOtBDdXcf",
-	"IWgidDuGWJW0TN8Ik+YB4QbgLqLopYc5z93c4jC5S8fNnViF3crfT/7m9Dd4TWUAKyJtWMGuXjKvQ5MP",
-	"cFnud2sItf6ux46/Cjpb8DZJqxWRoULz2dp7BBxBFZW5p+r3axXgJbL3hdG4sev5fSr9TfdPT+EquRYz",
-	"1xwebuLLOSCf0mcYuYW37h6kqNpGhjKRNPcubS0KI21IBpr6jO1KlA6ZZ/JZgLRDQFX/l5ERVDtTsTsC",
-	"gUbRQmpE4u8eI4bapALLBkOoOBSROZ0PJzGX8nuY8GerFmocJp0JRi3CSLhQEmL9iGgHASEiMYFqX7Qe",
-	"ILy6Y0CySYBo3+zJR/rp04mXj7UFi5fC3EAzFUzwRmc5IPIq6CdAMXA1aKhQpObvu1ChaKUairJhxjq/",
-	"AHMjXeDkmB6zS77AsBv0vgOHvavLmh6NzvEh1gESmqLC6PBecEHV22yXZomTi3VQyhvxdvYCP9updgxj",
-	"dCra/nVU+T5dUrgGxG1aZghbDrMcAM+lRQfU78RY6z1tnKlwRg6b78IXgtvcIDVQJahCG63GzC6sEwAe",
-	"iUTiICVrKi9e0IDdiQON8L3R0y0+/kZv8eF3MnWTbqUtrFO3CB2oQGHPvCsEIPT7CdTM6Btp17Zyhlz+",
-	"MbtQjDvn/UhyMjFZD+5muD4hk0/I+g05HG+EvCrH/R3ZYcVbd5tGxz2C0MkUg/RBNZEEgfBcXv64i2nW",
-	"FAuAamsLSFU4fmjIG2u8LUvccyjO17ljfWsn/WT5kjNehkQawLkhMeglHS0veIGATCnmGNuP1CCFpd7L",
-	"9kruOr9fvMYWEYP7hx89JqsEtHeoPFKDiG6b9Efzpo3CO/mIPCCfGjXfU6/LvH5bKk1K4EcvkvUUdvEK",
-	"BBsavVXLNe1SKF/Cq92SNus06R1unMoWiJk91K1XCMH2LMLnrO+nskR9WjmwYlbDykCHsl+M3S8LlKrv",
-	"GLCl4DUBDXSAmhUHyLKijxa69ppYUD83Mfus6FIrcrUjSWpNnKiHbn1YgsgdBmIB5RT1SKTOkGaGqzoq",
-	"knRsKoBmCh1CQ3UZFHbgbKhnC3I4ag+UypuJsW5GmGr3xUlvArhbpaSHUGTQ5jg+DD7mFNvEMA2JYVzI",
-	"HEA2gTs+4FZATMcI67TZN8hsBCIurwsyO+NdP+AHROQi6mWDW8E7YXTuwdEvZm2vbWAOhd9ANU6wb/DP",
-	"cdbj1zClP4oWbrFoITeKpXquOitcsHayCYaVeNMqfZMQ08SvpI+AkNkELeenJ1KYo1axXskyTok2V4ea",
-	"oYg5HmAncNr1vt7Q52vkDXfYJVgUkt2zwUjbb3/gUG7aIdBJCF1GrROIn6VSyi4BmYFURboUc2PStXBv",
-	"XosbfY29RvGeyX/2nBMuQKW6q16Dsp8v+6Z4ar1zNRRIBsZHPRpBGTlAhpb4JkbcaFwxoIUUKo1WEiEB",
-	"4P57uKWT+oXXg4eyw3A2sGwUIIlC+ABj38Seddiq8ZNcQa3jumwk4RhaPUU8200WCWaWOWRB8lkFlgJq",
-	"Znnm3wtVQ0GKwlM9czZhs9yMhcUOH8SvWce7/hbnXqmW+iz1xso0O42WrdaO4Rk3uSowLst9K3I81+DR",
-	"aQM/VHqZ9rtXSLoAb/UENnm9UxFYTSr01EYQrQm8QAi+UTljUiG0hELwt6+fW6/WUmlneTBaB4JQtqj7",
-	"CgzVwtY5RyL5oOxgsYplgWIOOITThhpb/1Llmneq9OIor4eE5i5eozNT02s7iIVVGW7K1Y8L5gGFEDTM",
-	"en8HPVvccVtL4I5K5rGhzjMoDPNiStLhBcWbRAg1XrGlMcASayw1Y3GnwhOnqJSWauwKsT8YDSDqopBA",
-	"vxMRCFfLenglzAOZXFUrKkKy3N9mUH/opUFmotQcQGQTIEFRYhLSOXSRR4MYMKEnpLT+UCKtTKZCx1ek",
-	"CIMP65R5wGbeU6BmY+Ptv0YRAhKvcXkLe0GSiuJaXCphjtlLDZCwckhXDNRAeF/X20Xj4lAU84faknwG",
-	"cScgW/cWVqQAHOd24JjY/YNa1jTHRoYs5PMt1RC0ex9EDxH+WVU942iDRbWdvBZ+vOd3JxN8B3MouPFH",
-	"Rljh1iASVbABA8pfDQLwItjKCBFELb/XMW1ihdsZ8a9KdSvVde+899vX/2b+57/+G0Qp4Bv2htoYb6hN",
-	"tLGCDYB/ctEesydMD+Z6R7BhYpgb6Ra987//WqdMdwRJBdEXSoNoJY4gQQaLshZvZ5YPMjmsC0GWj6Vq",
-	"D7WzDCAgp/6PwXgvmXT9veJ3a9pMif6Khv7ikXnwRTrv16etWkb2t0Js5MlfAVqiZ+3SoF129VviB7Wg",
-	"Byy1bpcmRm6FXdO2jcv2RTRur6L2zArhXb/ymwF74ARhnjuVYxHCltXTdA8CmLQA8GfkxIuTMxx8XQ99",
-	"Um4Duqft/qyFby+auCFXFO3kxt3gC29aeyuqj39P+1GsnkNsTQeVLzCrO2iexoHvEJlny1NcVaAYDtoC",
-	"o47oWiK8LEbwtM7H0lTIh0N++Rcmvkn3Nyat2C5XJn33GBEfIzt/t3cnTuJLvTxLSd739gzIB7C0QJ1o",
-	"S+AhLDgKCz3MjfGm6UzOBOSSboSJc9xh7diBF/jgx+dWrtG2O1U/Lrd2nx5ilzopJfXTuosbFUe+yyt1",
-	"y7PdrFlPBoar4eQIH7O5JdHxcWDCt2yQy8wVjaQMH/WoKOwiHH6llUioHRqWJLwFBb9CYbW0bMrNdRMS",
-	"3l/h6W/4eK8S+xgKHs67LbdlW6TkjoSvsgxdsi2iBoGxMCoFmwro2HwM3T8QorAiE0PHB1mxmxWRrHQu",
-	"7njv46ztmjhrvWXfLHfsF5HgEUDeQqukhAYiJVIIqmFshTKlIRwbgoB4pnIM6wcADkkhXfowJeyRlge5",
-	"ha3z80B2IZ6mImUDMdJ4Jsqb0U/Zq5CQUeKK0klDbowMPTFYGhnsG3/FxuEiXguePqbVugNNzdNU+j/x",
-	"7JXxE3PSi/6IZ1YkfruLX2HpbBMzUgZvVjltZ6cPv/3qm683nbjq2f07jlCCVOpBeZPf3i1Bm+H3paEG",
-	"+GANe3OUXhoRZT0kvaXa4+Lwv5ryD0dTOeid3/f/8kfArjalLp/b1PCR28iw+mx09IK74QTLSjBPIrDM",
-	"23tylbJwuETwv0wYE2O7RQv4CQzcaQJtBHO+ZfNe2iE3acXHumeR1tS/b7G7pFpaB2Sitz0sIaoyDiV9",
-	"cMFDWNtORBoselvhtfb3AbDc8kX4YNkVxXGSCeuHze37nTzF/gE6a/ArPoizl/0g3H772mnCE2YWP941",
-	"NqOnb/i4gUOkOAhzTpH8TvmK3hxWiqJuCFjHxHo+CpXgcN8x6cr28eLAe0VVWQbk+XxUFiIhbmnoMAGq",
-	"c5j1FfkupbzVtQonIEd8xfLOLYwcEgLylMIHGqg9XuXutjXMjtm7Abfiio5q7/xBUv0qthz5WQO9TW8u",
-	"Bl7kyIA7/xgMY/y9EVbnBpgqP3769OnXT63TfLBUd+CgHeJIFmz+t3w2/bk5rJpfc00XT1rn+VFHNLHe",
-	"zv2FjEck49YRzAUJWrC943Bmr8p5f4bxHprcL3RkunSumoJkhwkA/cIzmXKHHcfc38uZOKfSghnOqVKp",
-	"RmXF4AvlipRpObOCBakxjvcqP9DGdhAionndRYyIhu42SFQoi2K/eGi0aCtSmyNE4dknMyNGmRxPNvSL",
-	"DSdieA0EllDWBvHGSo1Wgu0rxYzB7Cf7oDAyoRQZPkcxCKq9pCJhvxQW66Hgdn+EbjwGqI3WU3TEtb4u",
-	"JTzwLqgoauar8G4HMDR35cgqoaJ7573feIWmYWj8DXSE93FVae95kyfFA+ATvya9YNz77/pfnfduzo7P",
-	"jk977W/9S5zt7Udlg3RGTtu7ELIc6VylB6GRFsPr4HhXChBBZlPD59AYCUXCUyEIfQvLPENwagsfvKXX",
-	"XZxUEpj15YnOLGCS1PyjtKs4eQsBpw0vimtRY62tnuVB7ir18dQawhWb6NwU/d+5JYzLMsZlhDPSn/NQ",
-	"jQuNbvCQ86ANEJSFcHHnBNDuNxEA3b1XimZ86BpQROq34qo2MWAESf0M4TR+73rh7JYKkgN1X80teE7t",
-	"bpvQfjt3Bl7nqlQncCfWL8QE7/u6/gEY2bnaQr00Y400apgbMjLXqBhZVLRWYvGW35SaESviE8QkGSzw",
-	"v15PjKTIAPQLflg9vsHE/cPwbB6arKTObM+wB1VbLih82uUa3OGh77iqRtoE9FX4pzXijUeUw+ILC9HL",
-	"EJ1KAKvQ//8ioGZqbD+TTVVDdefx9wUCVn/3zuuNyvBzA9jXfqVGqwJ28pF++tQiTFJEKCsOCVbMlLnI",
-	"IIyY57NrYyW/FG7cfinvGXeT0nAoncM1KW+p5DSfVtNtUjkxhhvinyES83MZeEkI2cgbl6AFbkWcTlI5",
-	"GjUjNGHYLU3RSib72hvRGKNJlm7JpCzEKLQdnyJ2JrRFWYfQrIjTEmMCGY0+c7FLosyHADZEsVE314/8",
-	"G4dSE8jNQw/wSBvRxINI69P7rOTf70e3AJxe/oSxbCDcXAjlF69Qr7dzAggzYB2jDR+6bFGez2SdipWu",
-	"UKreeYU2coQm5mMjRPlVmuM9G765tt7/Nc7y8z8cO+NmfJGBT64AJ6PIPYTQp26RGtnF+SH5aNTYLwU2",
-	"tt/wLG+gS7+kR3yOGRCcW6f220sowKrXotyz4eAdIFZNTzr5iD9sQYfuYnkZI0A/Or2mShyXrVOLH4e4",
-	"s6JyThvUvpK8gZ0bDkbCODN5BjjxY6H8guIVPVsKLUJNCZT/QIjxWswAXeoX/0bg0/mn1UKKPG1oiX6V",
-	"u7vYpsMHFnCIOwgr4MAdK3Xhtpa1NbqgJANvUthgBC3z+9S1E7EbhDKoggA8rt7fVPjHPz8FH2bXPWvK",
-	"TOhZJmDtAO01kiMJ6+tNssPWDBf7fvIx/Lj2HnjmCL9ulHtDEcYjEoswyzolH6QfqBwXAPGaroaw4Ae2",
-	"FF352FYV618/bFOiHrtGEHzxkDdJZe7bbvkaAr7hRAOjiSOEp5HMMstkvOvoi9qVw5/+TuMpe21v1Gpo",
-	"czpj9/3nvsuHtw3CG9+BddC5bAHkT0nHvJceqV8dWH0q1fgI4Bfb9RrPjBjJD0UoAluOoYyFZVqNhWFC",
-	"GZ0VNEaYp8YBANDQiuyGcKQINFFpMHY30ItINX6D0/xn6E+uv9NtdCoXI9Jm7IerChoPcFVhu71loBYl",
-	"dxUUG6V+9y+QpKqMP8G3EqhLSioNy/A8wIrSCpNT9LCmCoaVRdxBLm6H8CNMEOd920UADdNIOwR2pQZO",
-	"HhG7/TFcI4rr5CNqpU22Lomq0gW/B+QNlJ4zbLtBXKzSmIIvZCJF0ulQB8yNaIJxbiGUqyYcwiYhhnSI",
-	"5Qes6KIYpnf9YPrdh/uz30Icv3454wKsvZpnAFXlv/rvfz89+o4f/ePXj99++pfejhYyvnB6OADoncWl",
-	"Kh2/5SJvrun+eUTNuKVHs9B5wGzAPgrWn0h/MS36ScnRgblzwKeqpl7PC2o/qg6H4dOEEZ6d12/vFTDi",
-	"oq6beFEbOVHwrc+9UOkMSDZTYg98r6I34d/g1VbkKZbUqdZNNVhnD08jrYTxpymE09v3MbSsscKhgdaZ",
-	"4KplJP8zu81hXzoOLGjkyE4Cuqo2IfGXm9pV3mwJrnREADnX2rw+tg9NhbXe+JOWOfHBnbP+x/c9J4fX",
-	"wr3vnbP/+a///tRPiJ/SCTOVimeMZ1az/hBZPfoJ6zu36GPb21yqVM/77E/9oc6s/5vRc9v/MypgYtyU",
-	"9r3y40Df8Xu6JfveDva/pTroYvhjduEnMKc+QQUgdsKygVTcLMIbINNnRYmzi2LC99AihXzpwgk8uCQe",
-	"56yf9plUs9wlrC/6UGYmVJqw/rzPOMMXumeZlf8QCcRhsUC7r/tM5w6/Z/rYvokJt/6HPmyk+CAdtHQd",
-	"v1cXVYYVoVKL2sWPNhPGalUg+gR86ALSs6C4VRQylmmGTJUTno1CVWpMs/w8E+o1SMLSETlDG2QpMz+X",
-	"bjg5iNb3Awe8yfDS1IuOwuVfY6QNFfq9E4NL7X+9q7CPpVdQYhtEpYDViLKBBVThluaKRDXutrwux/vi",
-	"3RV6l0XnXkq5SQcBISwfd6dYSmH5vlAwJVOV5H3glN5NBNTQUzNKBWlUog2U1Nlf4LxFw5gdrOjhT8tt",
-	"wCdtsTe3C0R4mB06vE8e5nUHgcIw9B1iJ21/lNdp0xMn7Jp+uMfYCxdcaSIrr3AmAQ4SRgAr1FfkhPEA",
-	"TyMdaOCAJS5m2krvRtyzzL9BMHzkcPJeBbJir1rA16Vi+0wUebnhRGsbeDUqa7JA2ZYFwZM/CY8K4S8w",
-	"dmIm1Bth70DgK20ysFIYLJn57YJJBGd/JLg7+Ut7gOrwJv6tDndGqrN1YopL4/iYJng05MYdfXWWnopv",
-	"BrAYU+6G0Cp2/uDsftLT1yGg4bS+vvIP+Pah/4fjWe/87P7pw51eMH4S39Vk9iDW7oW9ZrwUtnl5F9LB",
-	"2L9dwOTZVtYtFWThicT4/PZmLoz55Vu4edatBw/rhCoMeLxnOZi7cN69ynG6GpSqRb2IhhAKUzfqaD9M",
-	"C2P3mbOAPiLmlo11SOg/QpDoSnBsXYbfv9KXZNJi6dV2S9tgyV7Q4gFwT20vqVFtlkMPpuPjpOSVHoih",
-	"N7GwnTtq1h52RQ97PH6RYt6pSQuFcSXSG7eOnZ2eBjHddt8aEurees3NUDBvswR2IuY0659MtL62J/3C",
-	"7/PzuWeJlMDKsQrOIeI3et0ZiF1h6sT0iH+pADuWpIMJy1UmrA30dmN5I4AcNkBPXLx6xniaGv+ZEfBh",
-	"2gotYuzLUdt7bzHaFXcHwSTxRs+NOPlLL4m18FJOmgwWiDsFq85v4XAqTugPuFm9895Yukk+QCGAbMdR",
-	"Qfne/t7Ps7soEPDD3rbNv4uuq1wjOEO7ycDnWeYlfpQrjN5BcRt+otKpoGa5I3FNCh6gkfTHaWY01LTE",
-	"iGfOi45KJdxcm+sEwP0I50KOJ84esxUITH+aaAZw2Y64zMCqL+yYBOm2VROWnrcKL+EJvY7qWOHh6DPA",
-	"02+9nrUyAevFrskCLq+r3qH6uavSYcRQmxQY47yI7G8AU4//Ichm/L9Aq4+0AT+zqaeBRvziLWB6k85D",
-	"vGGPDhLgDQ+70/DuZQH++yVGd20pwQckmgl+biU6A6eIyqLZcKKtiJeoHn45D35IbiOy23pfbjeue5Dd",
-	"6aI3BKZ1J80hMPIdBnW3PcHN+vOE4ogNt+drwdOy0Toc8XM208bZhN1wI/kgEzZhE8EzN0E0tAS0ao1C",
-	"lCZO+iIo4uL7heFHLlSFBhLKatapjWfwBnvUPa8aDKEiy6svCuBUdNij6h4QYqU2BKEJhUJlR3ZTC7b3",
-	"aRrKa87uf3u7pfK1dey0UYZXVg0NL9BCfOC3fqLnfuNN3ppia41YryV4+F5mThjECqhvJYXQvUsxk8r7",
-	"KwEjf8IbcAQqNuG+bA31Wb6q1gbycZMkWcENVHK0F6ZktZW3rG/zojxYVLHEYqNCMVJt0EI+engIIA6Q",
-	"T8ETDb8ITd+/Ruf0pdnPb/i4U9vZixPjqEu9AsI8VrKqj3c5LnY9mtDTmpOUCmQuCYEqwCDgFqDuHhWg",
-	"E1jJY6/tJm6TyzB6p0rNdo7PA3Acc0WRwiOp2MDouXcosKwhLFG6AtoTIVItjLpo4OUyxAUDW+5Q62sp",
-	"jtk7o9UYPFu0u+GfRT3FWBJiqsUPYJ2dKn/l5LSx2p6WsKuYCD79bgrkX0QvukuM+ELEoYKPdync0WNY",
-	"7gZrG98kYT86N/tZZYuugPKaOHzlGPDk4biCtijEYVYSI2/H4RsUxAmBBKzzs4HLuSqbRWzPrxmC+GSC",
-	"G1v5bZNn/RiHq4reJj+Zdk3nrv22Pf0wk0bUZt091LnfJpzlRjUQ24mPMm2R4KP0IjciMPAX9wW02YRI",
-	"l3VG8CnUtILgSMWsGGqVWoinljtp9VSAKykyK4qSjoenD5uDI3ZHvJg4WX93oZGnKgVUFa/Ci0lvtzfI",
-	"FNiMaiXH6sirhimXWdENkGnAh0SOQSMA6yGhKuV6RBwhugJRvtKUaqKaFemOWd9fPldaUaG1H6cPD51K",
-	"axHwdoWerMGbonfp8FJ+pqzjWQZfLcbr6nb+Uc8pG1EO6lcAUhHj3LSAPYu5zzjrE7/QG5Ilz1wAW8TC",
-	"Dz8ZkAPvU/h/a30dDTK+Eda94DLr1j7CFylLfrrOBlx6VcNxBaij2Z88sin32QuLp2zDdjwFTGf6LAI1",
-	"2GDiHrN3lU2CnqRUGOi/ngWu10wibTYdQTvRc8vQqaVnarr7I9klOVY/q3+u/byw17AwP8+EevakXLSR",
-	"NuQ0lOPvsLl+TaXagEHpXWTI7oDbAWB/xD3H1QJuLWnZtdLzhsCzHKtnO25LJQleWFlUrhaWAq898pgf",
-	"6+mMq4WXKZ1Dj1Zust5570TLdHgCr9JDLOp2+w1TfyHcRKcH16ENhqbXqKGmkqPb468hf7Vsb2Di/p74",
-	"tQPQ7qZji1WbGkxZqNpQ/EaOudPmuFpCOhauj4HFopfEC6L3S8ntIStn5F2iqVS5I9g8pElEEPbzohz9",
-	"WiwKqFxLoEyrMvRXr0Ve4cf3EaaWbb040N+8idcBVGjDrvtzjp1eYV2cLvZ+Cc9mp70/ITC6RhFodH5f",
-	"6lpDgRIiFSnuoZ+Jl42hlxRUD/gSr569xIKtkVRjYWZGxjjYqN+cdrZTR5gGuQiIfJ+BIxyFif+i3OBC",
-	"WLcXTjs5mmjrjtZqJT9YUBpMUiN5RaLYWAsq8uwXLc4vdSr6yM7CQ3sfWKNmCkjccZrTy8sff9TW/QTv",
-	"0kkkBge49TRa+V6dVR9ABXbR+E+GyeXlj8zvMLsWC+Ct9U/kgLy3de+5zWczbdZYnRfMcYMcpVKx8T/k",
-	"7B5ooul5Bdq7YJx3JU5t4bZLE5JJNinoSyDOR5SUo7rPCB3DY29TU+UUH2PFY4hIZgDXQUGaTI8TNhXO",
-	"yCF+eqyNzh3CuCAjCmYYRIo8yGhFow1Mtpakjyn3qJggMM/4HyYyTYXCqb5+evHkxdNj96H0jIwoqQyJ",
-	"Z9iPVnVYmf+FvBEwH+wjyWd+3zj7LfeuMXEn4aXeGM3EnbrAZ23CaHgJmBB499P6AUOovRZpAi6l4GlY",
-	"Q8ybuLlQjnhdsa84UBe3arCnFol69mYj+TawBz/Dr8Kn6e/cGL7YOm/oxbN+gL2kctc772FbdQQ4YuXk",
-	"Qkd3scqVC+QxDnr0RFqo/YxSjlxg8HJECdXAkdxpZO4iQD6Q8zfEs3MNICGjCoJREviF6f1gmkEFlKoj",
-	"/GaT8nCCT3erXJuK6SB0Vo0NMDWydxMdzosfiVmBAU5pwM+GwZpwHP08vvh6Nv8anRezwTKur2QjD29j",
-	"fzo86k7r2PyKfaFFbI5kdsOiby5hqx4lv5B4nJhWBXs4/KlS024bcBYPupaHPRa3Ub7Wckdut3ht/13p",
-	"ArmQT+8EtZBP77BmbbsDW1WT64EKAWQ9YXaoZ/6/CIrlfxIfZtIslmoVFIHWY3uNdF4aGy7FgJjX3YZ0",
-	"DgMYChQuXj1bRQDcugbhDZre0QTzo0rTUq0BqskcD0hpnRywu0Pe6xZtryHyAXChvLLNhflMYExsiT+7",
-	"XSQkAO1tyDu/DjnngBHdlHsG7CWY3i5p5V3xHm87qRyQ7VT95G2ZWc7turLcv/KMq2HpxMOnWSbSsTBJ",
-	"+GUD4t056UBsnkoYz+ZwmebTqUi9Yw1bBhX9eh74Z7xX/14BKZxWLFdOZkzp+TF7AvWbBoIbb988fsT6",
-	"TvcB3KXwi1NOTjGxrk4FV650+lPAYHDhO1Ot3MRf7SMexa76Qbi3NlrwG0kbGEjRGVF5u8HiHK6iJJh3",
-	"CUXikqqJlwBSX1KDcTd+qtDsa/0C8gyXBo5YhVRoIqbHzN+1oXmz6NoscR3D0ClfNIQHBoumis5vT3cp",
-	"noQ1+97oaa/th9/oXhOqn0Ojal9wwNATeoAnwQ421sCetn/SjiiKXdrvsBuvBUQUOq3OnnPL/h93V9vb",
-	"No6E/wrhL70D5JfmLt1FgvvQy+5ee7hui026e8ClWNMSbRORSEOk7BqL/vcDZ4aUHEuO/CK32U9FXFt8",
-	"1XBm+Mzz8DTVsTu8ovKdqZguNEttbNdwUiSzXfJBLpim5MoTMhP/pCd1OMfYRKe+GI2iYlDxvhoNHtzM",
-	"W02G74kZ3/aRN6a8RUohrDcc0saCDUZYKJ4iTacwjuJ5cUBMfJ9bzGlDXPpGr1hWxHOgu6w5PNypUDEd",
-	"zv8t0sTNLpU/81SohOe02n/5eHfz1wEDkLWZc0x0AyUsXQ7B1wASNsbeD4C500W51QJor5NIJ80Y/x77",
-	"8DgU2oAiCV+TXnn5yEwvpZqNAyNtbQh9iiU/kF2AZwCVuLoYQSJccFPkzu7Gi+L3uS6AQQcCv8qh5KbT",
-	"dfByFH0/il6ORuAqT4h9AOqTdGHbUwjg8FvH63UAVfC0ThpfB2GAffb2lr2QSXokb/Iil7Hw11KQno6B",
-	"ZIOjrwQ5NVWxc/UG/m2Sih82qHB2unY/6byEUdIVLNgx8L0aHKpyu2wVrHx3AbcoKDX4/Xev8M5lp/Jg",
-	"XQsgrVjfwuWo0sLl6KkGuvQm3Fx3es5VpYNIJaJcIYRgQJY6qipJzJ3ty3SNvPEeHgeeXM3yVxRwjCfr",
-	"MWJEMDww7Ob2V/DrtRLs37fvf2YazAXjEDdHILnquxYRchp5J3INhEDAz6KsyJcUFdA1EQUM94qzWOd5",
-	"lfEWUUfUC4p/oA5uwN7Sk2j+5nwpIHACTnHk69IW8b/XgdiYxYVl3LJMJkrO5hbPmHtFt1qgEGUH9+pe",
-	"IeE5TMKE4kg8af714x3DqRw75w+lO1ixqLosNSHghxyuG0RhXgBZNMM7QxgQxpZuGNG9mqzh8PSnlbMm",
-	"hq+ZtnORr6QR10gWwRcCkDzGp+nqwsAfPzt/uCESrHs76SKzvmItNstKuRr+5V6rFJlraHgNZWv1PHLS",
-	"nDvo3IgwobVvPbzcz8597qtk29Zt9bXn9uDQrWGb7y1SLp94Yu0F91Smz+V2++5Rggi5tV3TV5U0D8hP",
-	"orFYI5O51ceY4eEfuV59GZZmbwfCM5dWeDVbZw0DkZASM27lUjB0BCHf5QEmqZiG8lj0nIVn4MJ4hpsm",
-	"1OYNdqpVHukOLfQLw5B8alCvxZHr1U4hjoCjkMq++nuvjQNwoM+cC25Cz4PeBF3IkCQF8nUYd8rAibTi",
-	"mJpDAGV73xhm8KZc4jPfaGFmRK+aXlLaTycpxX0QSPLPYYfW5F0P9MHRg37SafGOdqnbGwO2XWQLS462",
-	"vx9Fom3nhw8as6cfcqKP6HZtqJlOs1ZUR+XG28pe7bh5JvvonFFTmhyVriNmNOwmXAYGN5fBii+4sc7a",
-	"rESaDthrhYtSLhMmYUw4pbci7MdLcuCb76Pi3tVoMLqIer4Dzl36+Esv6s3CF14OLl08nel8/ftMTsqf",
-	"jS6jns35dCpj9x/w2cv97EF10c9sCzreb7fChsRdyz1X99qTw7AT9BVSoiG3Y3RuKbMTPOaj5Co+GqQg",
-	"fvL4A66HawJYGpSfAaYOXaikkZYCIXG1/BDuGxV2CPyzD//+OZgh3NR2jkRDxNchSLSGTflVoWhuyp4p",
-	"FK0wm1zeB0HR0M/EtAiBZby+T6hLBOiFC6tj5xQ3nO4nncbTvhLnQKHtuxjngaEdvyynR8m4Pn0FGJpr",
-	"9ivC0PbbHw0mcjjlsdV4jDebylhDrUQMpQSwXYjKgc00s1pj0RC81AbKiXzx0oYkDk+RW8fXUBDndMZl",
-	"WlcvZNAG/EQdfA4W9Re4tQLhRaSgYDS9WNYBE7Saa5ZqA/mJrO3yuY+MFYt+sdhmjt1YTxcM7yjiuUO5",
-	"2ge20nkoJIQLNaxxKeFu10AzzPNUCswnC2DUuKMkRUnMo0Ulj4r5QneyNsHlYGH/I9XDMfxi+2jjdoSP",
-	"c0PoXowWAXG4ZFRUZD2VFrC80SqA4Owem6lRoHZjM+0DWN2Ap0bkwEOMoRegzqHWcNw0u/AHC2SfAXne",
-	"vc61X9J6hOtTZ3/jy77kaSEeAVnZByx9BzEPrKvZkjhven3DQp2OHjD4KA9iDX0qXRN0WOgeCgzV5uWA",
-	"VEtpRZ8nvP/Sh2+YyS7jt7eJyBbaChWv+1h6WntdcPFkhdpRyUyP75ILQRBWf90/LdK0faLy/Ur9aUHB",
-	"j61eiQAOdJvwlhzt9LTEA7/1tstvx8BXqMRn6ymqmFbXu0iodoSJR79I3yxmeMuaHbJmS5EnMg716w2F",
-	"T2wpcjmVQZONW1G5s4daV2sBcsSsRrLWUBCc8USUniqifKnViOhDAfJBS10bqP6K3/dV7R2dQJVWuqyx",
-	"IDV3Z4n11E/FgRLNniN1F/FNLlLBPXZikzCsUvCdFcYivKxpBeo59k46/aYDopKNud8Y/gvDJoVMkz3R",
-	"9isxASmgPZTUXiNtlY/s5AwE7B/E+oBM7G+++Wdfgksj6dTn++BCesN0YY1MRGmvED85JYGng4Vw/F5o",
-	"KamWiFRCmJ/qGUZ1QVlthSBbUBkhLnOhGhOgNHXPC1q7Cp0+XmHtN2R8sCwVPDEBEVsyw5c87CTFVWfV",
-	"Tj+NJ387Ok2DHrgitWnQd0FDH3NnD1IlzA0Za2qAd/WKjf/b/7lIU70w/Vs5UyADBiVA4+XLf5TaanPx",
-	"mb159/qmf/vmdf/i8pV7aOWndzITxvJsMY5cyAJ6TUlQZfWqa56AmpJg7iMgcWmvvAaZGMiou9Ggsc78",
-	"OD0F55xbGjQh9YB2pPkC9ySb7sAQiczdhpMxyAVPnGNV+WjKZSoSt/5u4L0rALjVKbMhLd3c2oW5Gg5j",
-	"OaDGBjqfkWKewkVrH3/RBH2FdDO1fH41toNexOZzaEgHjWyhdUVSx4gXlQb4ZSEg/NsIyu3qvZAfyga6",
-	"jK2+MY+FRr3u1GUJ5TbOAUDmIlreyEuGPMY9n2qzQLg+zAV9souoKrgydI/rLCmRqTlDa7xxZ3pJF5Lh",
-	"juwaBQDydd2VhG/6/BH76bdJh9gSrxkb9gmxa0FJUKZzcbLdsZsn9z2uJFb0E3cmXHSSQMuq1om9E+ab",
-	"9r3Os4Ccubn1DgVTgArdZ9E2q/z/6Hle8qv/fXLvASaF3B+f3BfzpZ9h4pKFOaT26igLoRpNebJ8yq5C",
-	"hNyAZId+uShniulX+oln8d3+FaCK0Hcjwg/fis9fbf/mHRL0eb3/Qj0Sxq5QppnajmqWSHx7nCvob0oh",
-	"77gidtow1gTIj7duawsFAXysFxIdXs/+U/622qmaXtBLFoH7CB3IkMM7dL+6/A3zTYUP1m14INMM1fhI",
-	"dmw1/CFUUhlTKnLb+MScRlbymhm6uNzmN6vAt4jCrH62AQM0p5rIyKMi3TMnoVaXHoSguC+fvvw/AAD/",
-	"/w==",
+	"7L39khy5kSf4KrhamXW3NqpYLH50N8vW1kpsdpMjfk0VKY2d1JuFjEBmQhkJpABEJVM9NLu/7gHuIe7B",
+	"9knO4A5EICKB+EgWNbN2O3+MmpURCHw4HA73n//8t5NcbrZSMGH0ybPfTrZU0Q0zTMG/Xonn/lf7z4Lp",
+	"XPGt4VKcPDv5sGKkfjkjVJPbkmvzWi5fsztW6lsi6IZpws3ZSXbC7StbalYn2Yn9+8mz5ssn2Ylif6+4",
+	"YsXJM6Mqlp3ofMU21H50Qz+9ZmJpVifPHp9nJxsu/D8fZidmv7UtaaO4WJ58/pzZLldKS3XY31vBPplZ",
+	"Dr/eErkgZsXIli4ZmbOFVKzu5d8rpvZBN7G9RJ+enJ/Hu/GqsE9Ghs2L3vH+TrHFybOT//KgWZgH+Kt+",
+	"8KrwjS/eUJOv4ovy4gNd2vHtVtSQHdVEMVrUo1sxWjDVdOfV4hTbCjvBPtHNtrQ///Xk+7+enGR2DIYp",
+	"28D/+OvJX85Pf/z1t4fZwx8+//XkdyfxCXhNtXlxx4QJZqL7cfvMKTx0+uqn1BQ/TE3xa77hpm67s2wl",
+	"/Bg2WbAFrUrjGtzQT3xTbdwKbrjAfzVCxYVhS6bct97QfMUFi8+4/aSdcUo2+JgXr7ystGEqsQHcw73i",
+	"0KzETqo1U6cX7cX4Cz39h12Nb91/nJ3++tt5dvHk4Wf/y3f/PbVCbygv4wPaUF5+o4moNvNk7/HH3s4v",
+	"pNpQg3P59PHJiGl+C21H9w38z7E7B9p1n8B+R8dt53WzNfcw9Fq8Hp7D/40Y+zuRJ+RLW/lasz3Z0DXT",
+	"REiz4mJJzI7njOy4/RehpKD7ZyB18LjtGtOGcE2o0DumWGF1NEeVgCovI1IRxRaVZgW0Qx6f/0h2K6YY",
+	"NIQvEr2SO43qhGv4lyBS5KAxG/nMSynYqVyc6pXcnj5M6puCbbbSMJHvT//I9qlNf3E+Stm/p1on5GVr",
+	"f/piTXtdifiaqEoMiYmqRL+MDEnEDcsVMz17QsMDR48yaN990LBt6lP2py/efq/lsm9GyW4lNSP2W5pQ",
+	"xeDougRZLKkBcV6Qki0MkZVJHdg47aOn+bVc3jCqYqfpO1HuSckF07g7zIprYtgnkxEuSLXdMmV3UCnt",
+	"LsmpTtoQGj/QJ+uH0m07xqM64a1TALIsmCJmRQV0Lfl1aCWqmAtq2KnhoFnjPZCVinXhhqk7njNtx4/L",
+	"Nd/bdeLKKqpLQsvSH4J2XUcsm8Yvhd3khm10xAjs9BQO81f47JPmZ6oU3ftxfBQmdtj5mRRsN2YmK2jl",
+	"iJl8w4ziuf5Zyc1hJ64EWclKOaVMbo28JZUomdZkye+YSPVmYVs7vjMfZGw+dqM+beQXfPjPvDAJ23Vh",
+	"N5uxC2HcYUdBB9B5yUheqTs2qnuKaVlW0O5YFeX6dt28aXv8UdMli68adldpYw/eS+yyk/iNFGZ10NHm",
+	"qLw4v3h6+vDh6fnDsSvb1/OfnJRDX2OL2uopdpSDFUE2jApzSYzcSKUiS9/t8kW6yx2JGO7wZ3uY6K0U",
+	"msEef6/kvGQw0bkUxt056XZb8pzakTzY4hP/9W9aipZtbN8ooBN0OZOV0bxgM28kZycFM2Dp2p/9OVJI",
+	"5qbAXn7cXRBeIIqVjGr24Pcn2cmCs7I4eXZyx5TmUugzuuVwCm5YsT95dvJ8Je2BRYnBOxeYX6gav9HE",
+	"3ofP3KHJtJlx29T5wx9/pA/nF6fWLDz93v6/H+z/Ow/+z06loabSVt9ZjcYNrMIfaEGusbFmg9G5rMyz",
+	"eUnF2urCcWvgZxvWoS0u12gQgnG4oLxk9sKKZhws1DUzan96tTAxKxr+TFZyRzZU7IlmuRSFPjRLN3RP",
+	"7I3mjNww42zPix8JFQV5cv7orCVLkUP7307dNJzi7bLdiZdyhzaDXEKLYMtWBTckt+cSHEr4evRDtcaC",
+	"yXEzZn+/ynOm9YtP25JyweDDWyW3TBmOMkz1+rA3f15JklMBu8p7Q/zBdnCStc+u7GTOclppFmuVGmjS",
+	"2vQZkcIKnt02OSOM5qtpnynZHSuHZAaHD94dOHS51ra5eNcWVVkSCm+QnazKghi6BgPpoDNy/jeWm9gC",
+	"hPbmX/xzvrfN5GQw8b/WTbsHP2cnYZetxhDWDvzLiZDu2k2tbNuuBm83HcO3/YY7XG0z9uzLTngRXQch",
+	"TWptzYrtiWCssHe2hVQDU9duYauk/eHB26s3LzLCxB1XUmyY8H+hxYYL2ypuBlniXTBXjBoGf7e717Vi",
+	"fwmaiHak0jFtYEWf6rWOvrKjwrCi58bLhVURReztjmSATw26kDVS4trP7DqlZcOt7nMYOaxqUXDbE1q+",
+	"D1Z7QUvNso4A+NUb8AeGy9Q1+wNXzrewKP+Oa/Dv37rJ//dg5v+9YNtS7u1/fvfA+XdOf/2v3/1ucIJc",
+	"Bwan4TWPCXqtR+r/GFYTftd8jtjjraWDJuMdM/yOm/2Xbbz5Prrx1lwUoUbAWUfXrFEc/ot9MkwU8J93",
+	"XHP8eSPvWBHRFp1hUSuB8BHoQt/47mfO3VxFdLuqyqiOYcJqFmaP5/mecKNZubB7LjxKhrcetJ71LWPJ",
+	"VEx55mshdyUrlqyYTVnQ1ouJ1c2pmOUrKpbxgZsVQ8VnzQGmwBgJmgWbQfMSzlIe6ru5lCWjAj4hBeqJ",
+	"yN24ylcQDxGyYGdysSi5YLeXTcDh9+/m1kikc15ys/892IlgI23svTmqLJudP8Z1lZ2A4M6mn1DDLZdc",
+	"rONKG8bmjOCPr/Cigb5DnOtKx89/AcZ7ZBm9mR0/HyUpZLQ9ze6YcorD7+8dVcL+nJ3kihue0/iJ71Z9",
+	"phh1l4zUI0nZq3+vvMth3PxrQ5WZuGa6Spz/MENbJrclCrnz3qI7eO68MJHmNhuqUhPONdkpKZYjj+Nm",
+	"gwQr0nS5+Vq9zk62WlPR2stJ9XIvKhT01BccV/b9G1z895WZaEo0AjdoTFRxV1ao0O0SjfTJhIPDlqOD",
+	"226VvKPlz3gfnjS0fCV53lmRwQtJHaw78MmifoGL+Tea2PfOQC3ROdr4h+rF+c8j6sUP/beIgse/NBrE",
+	"vZc10R//cOaGOGwVuBgWPHQwzdnJp9OlPHV/3PIts+fGWXvqg4dO+WYr3dFKrbicLLlZVfOzXG4eiKos",
+	"5VbX/+ubgy75Jr27v3cxE456yo0mIDCEki1TWgoXL9JnxD4lK7OtDLrx6xXTmXsoq6NSs/keDtz63xSU",
+	"U1uG8OXxe7k1ZxHx2iq52Uak6w3dk5UsC6LYgim7lXVG5pUh9sZojxxKMOYS1Z+GUezb4S0ITAwY4Rn5",
+	"MzcrIhhHM8S+Q4RUxN5ftNPRu5W0KpOsqG7dpI2EuWysgUu8ymlCyx3da/udaTd/qxhkZWbOU9MKlP/w",
+	"9HErVH7x5MeLwVgmXsQmbffOLnGLM3WD3GCE6j72R1Vw80IYFbt75N7oc+5HDV2ujPf7Re0KmhvEpBz+",
+	"MuG4zxUrmDCcJsL2mmnNpbD39av3r4iRazwSdlSTwgrwjptV5qx9sq3mJc8BvBD4emE4+Oa62Dz6tPvx",
+	"71saHZN3qx64AEkuC5YRCnatNQgBCAQOBjBDKMHzvCAFW3ABqgf6aNUA1+jMgh0PbQiG6KLcKttqS6hz",
+	"MVZKPyOPfyD/8//+f8jF41t0It7RsmLaPv8vN+/eXhIB26h31y6S7n1aFMruOnAcbhixT56lbed2A6/s",
+	"FJc0Bz8GeCOdN7jHOxCugRMnQrc8Ov2hUzl6uGl3fvYqSivp1/goWM5/HzGQfEW5yGC+ZWXIkm7bBodH",
+	"e0T8tgdWIph4uDsyv7cCH44bRdQksV2/F8Ov2e0R/RigxoY9lD3WYTDRh9A0h8G4hV0gpLHXQLljhd0y",
+	"9p93tORFRm7RHX9L5kqiL9UbJ3INkwWt2KVAt33Up2k78iem+MKFVQ6njwmj3H8e+tXBrW8PapKvWL5m",
+	"xailz04WXBRcLCOtXhmykdqqhVUlCoUt1ivX7tq2CRJFrn1/j4KOBsTQvpbVDcfWrisSK0YTbkvBdi6o",
+	"MGJGbDOz9G0a2yJ2MfYQSxJrgB2s2Ke4FlnH7dgdN4Jp3bue9gauib2GWdMWfUIewmY3O97lcdXlZkvd",
+	"Ig3MLAilFyY3beGwA6GIbxmzsqddTo1Uf2BLLqa6Z53hf3BPUgzNrIxo56rZrqSADdXFHQ5BkA6s+zEj",
+	"qSKbbqz75e+xoBv512s4dGuPPt1u4dAEY5EaSj5ev0aE4vu3vxC+oUuWcJ0AoOjwDBBkTjV7dJGBCbrf",
+	"MquajCRbqk28qUrxdGSj7rCm+7H+/RrsZFuGiYjN9R9ovq62KZ9x8src0WMDLmUT2032nNT8H2zk9mdK",
+	"yWjIZA8BH9Dgl8QF2Qhf2L8WvLDnQdyLFpV226kFL1nTkhURuMzYpfjG2b9kDtP2DdkpmVjPOzgzagdV",
+	"fCbt+WWtcSaslamYNlJB9w3hwl6fBGGbrdmDUM4dYuoIT0UipIOLfx9GgROjiPa3TxTOpT7cwo1/eryp",
+	"0Hnx8Hi+Y2o/A/s3ptIrpcmcmR1jgpiddCurz6JCuGboAUicC+4McEeRvcmv2dbEmzJULWOq42dEqfnj",
+	"RAqjZGkNSoExR/3o2YMHf/j4/I8vPjx4f/3i51f/NqwP3Ley1ly40USnVFGRrz7Q5eFsAv4j5QPqcwO7",
+	"2170N+dXObz20ki4/GqumTBkZ7cQuBmwS7qGLvibwAqMQ+Ku58Oz5CCbvqdZPdbeKYpYXXP4rW8aJmys",
+	"eimG3ADuq8E3ov2uCid2HX2/kZXo3K1lNS8D3eIceXixplN97/6dRBhgw6iu1LCWgO6/cQ/3eys38o6l",
+	"5NT+ltbM8DstrWJY2qsbXyC8ACw6KoSsRD7lBNS53I4c2g08at9ZURX3AodKpKtsqxQ2BNxMRdRSAZgu",
+	"YPDaI0osf9xHi0MM4xV+RTMvW/WY6sVxnWoJR0u60hJ8L4cW7oXjYxhtaQzD49uq1rIbtpFqP1vyef2n",
+	"ZfBzLrWJ3jyx8emhkWYndw8WRSjJaclEQVWz4OxTXlaa37E33kt5HpOCbobGeRBsaTTDsdu42a1dcJ39",
+	"e8eJW1+2nLDhWeAg1OgQRkQeJHk4Bxi1liBvhegDjfBlO/Tggr5b8XxFtkzlTBi6BFwuft52DvCil+Th",
+	"+fkhOjeAcDfTPeRBbvDcP/bqhHQqlp1Nw+gm8yCmzAcpDsFMX3LnG6Em0hvtxi+S32a2x+iMcI1hn+Ea",
+	"XXc5urme0y3NudlfV6XbNeNjOtbcU1JuiET/HnoD7G1RhFNlVzq3I8KTomMiVHo/s1rCyUjskmrbxcRE",
+	"K0zUkJJRAHtDVpG1Lt3CPX//EW4SXFi5B4f1bkWNNfYyUlRwo3C7A75bo0xdepQ1WIPtdUbOM7fjwHLK",
+	"7Eh+PEeB1TuO1hY3RC4WZx3NEEjqeUxSw+/HVdRK7kgpxTIjj87tjfnR0/Pzy1iPHp2ft75uHxz6vJ1x",
+	"ecdULjcuFzJhyduT3OEwpHKriwuyoXsyZ/auxtSdVTLnZw9tPx8muvk4fqgOTlpw3B5sh+d0q6N3nfGw",
+	"F9fET80Ln9EPOkJ7/+we+5ydcLGthiE28BDoKV7ibivLd4uTZ38ZyDGgvIRz/vOvWdrjd3EO+ZfaIfUN",
+	"gLEyn4HE0IYTkP+zAKgvpCS1XAUGfFx2R9kLBVyzuNG43rm194xdcqrBffs566R9x1VH8u+xBY14feyG",
+	"3iluDBMZpAzZbW3/9zIIthJt6D74d3C4NY37WN2s4EsHzD3Qh/UzDrkfNzdVlfhh8rXGiZ9Li4qasoZt",
+	"p7dnr3CxqC1dM5G294Nbo0Yjv5RyzQpCzTMi5M7F4vBJdw1Ai2XCJaBSiTDklqkNLblYD19Rg/2NDUZW",
+	"7nDBM5/j51fJz25LkoNZ+jWtc35qaZgOciXE+PVmtNSNPK9fCTGCfXiyr3D3DI2F2O9jfc3Ju2gSsect",
+	"l/gFlhb7ScN0InnUOyl0nkurGbueN/h81CHtboqNtRbOe/2paZfBjh6JHIg+6H4Yj09rwxWjpYk7cCAW",
+	"EP2llMu4P7m0VhukxU6DmmylMuM1oJuC91JFg3CKAUpQ9+rvo7xzKUU30dmGE4ut1otTL0UwAJzpPmFw",
+	"He4oJ4RDDE6jYdvn7tGjcMFrtu8Tj/HLv2Fap2RtHFrBjiUAKxwDmB21/e13/MbPTgzTZvCVD0yba7b1",
+	"wor5ekMyswb+A3w40BdpcaiWK+NZO8aHt6zllcO74w93agzNVxvPCxRBhFjZRRMV7UzjmCEopsi3VMOQ",
+	"UXxVfy2aA3cv8bY0zEfbTaFwLC546nNOyZLeMY+6s1Y5mFUsnozlqC6iHcXfJk1KEry4YqXs8X6kx4E5",
+	"HvG+m00Z7/nLD29e+1By2CJECiH3sNrCfZG84X+4JEsGEvqeLjFggclrhJK5kjudmDlrLOr4kHZs7nFY",
+	"DDwC9iJjBQzCI7ZzGV6CPCPJeIUkEkwwrwz6OXS96rWDrrFXM0CDkYcjpW/LkpwzDmQWBMgoF14eITTE",
+	"4xFfh1nRMXYGTN9xYH+E3TUXP0fhspicjapYzrc8rhQAGVz/7rFisGd65A73Xu++HNtSn1vQ/ZhA7X4y",
+	"SdSb/TgQfgRCHm9FDk7JVAVzJHy2xqcDts5RCWB6fpN7gdPeWlGvaLOGswemxikHv0vbZ0MghdEjy55Q",
+	"gDSL2LJf4eaz4GLJ1FbxmAfy5uXV6cWTp70oqpXUZmKqAte6Ympa6oGQZkZ9Bv24kdtXkCFkgrnDlAML",
+	"j8pLwMHXI6rfb89rqyvhUCbedBrRuKrMSqpoqmfeFqD2gr5/8easT0j+MwnWESueDn527x71vm6vUzh5",
+	"97JQ9xGkDFXC8ZHKoJV3yjNTJEVnfO+gMVb0djI7yVe0LFk0vfQFwJscmAPJhbgmEpuFrPqNI5uMXOAV",
+	"y41UcQkshE79fYbQuJlmJo4PwGfsuZJswifwHzqT6Hy2ZvsUztz/nPw226QcFkpKo4elu5nscIp8w74Z",
+	"nKDWUIOBHUxTa1ztUWRtyRklfdOj2j0itDJme3r+sAZzglqunf2hCQoefCLvmCL26kl+OL8khdD+5R0v",
+	"i5wqyLrCJx2ey14TGjvDRx/dd3Gy7H/8OiSkg9Ys9Zr9ktjWdSfcenEezXB0oh4ndQk6b3eWkWWRwWix",
+	"0+GArHAs8ouHj56eZCc7Nl9JuY4PqhaO+Kg+3Lz6BQgYOeJgnz4GDzomdGu9k6qeW/eZM/IWMk/A1O6M",
+	"+vH5j0+TnfCbtCMSUptnsMR2pG5QGUFcLyy1++zY+Z3FCTu6IfR64N+uNjQ/1St68eTpd/Xg3Vchda37",
+	"6SdPsqS2iH/4zdVz+Jb7Ni+a6W5N5yWgEFHHIjrCc8vBnbCWUMwnKiCmNG4J2rouAjcRjUS3SMpyd2Fc",
+	"uEhbXmkjN0xpIkW5J9+yT4YpQUv/JJkj8v27Z36obtBr1u1qPAm41qoxcHtr5yHVkuLGXjMOFulx1qOX",
+	"D6ytZ44uRhoMIDdTjZfVvbZnLCkk+IOMqnQXYPH0yZNHT7OjNP6AIj5KBXMRHWdW691vNLF35eBEQCq1",
+	"+LB6kSO1KzXyOZ9LRUGfbFfKQaNDaMrTRz887v9EdgLr/E6Ue+TnjEwsFyfYkeh0rli+vonQJ0AqRyXW",
+	"Qu4EUOuMYlN4XkrBntc8HF+U0gttJV1iXToXWhSOzAX5WsBkE8tETlQiIhD38DtSF9f96Cw2XT3007or",
+	"AFB7ucscBOCj4ZluYqx9KvnFVx66EEu/70nFAOJe8NU58JaWGzaXxZ7kwG6niTQrpnZcs0tCEazMF81T",
+	"9k2rWfruu0He1mG6A0Srgf3zG40JnJ6fMKdKcWfhxJ0+CXrSenD4gO1j2HduPJgaPnfmQwPthH+8FHdF",
+	"aWySP7aXXK1khK8BW/cO6RsNnINA5lzx0oA7sh4jcjjXOeb2iNnQJYM8c4DG0aWj56cEPxi/SI+THVWJ",
+	"EcKT4LUBZNEsFXtLhycRLTOTi1lqxgJMTU3PSE3feF2bgzB9ZBBccm3U3ifl+PT+qKfWs3xNTSSApe7D",
+	"ubgnUDSjM2CHvmFUaEIFrEUtCrsEdBSbTK3I8fukP/Q62zhQQW+YjS7f2MemRF+x4c5U1bI9vFFXLJZf",
+	"4FQToO8m+gu9nj50OGP2elZnfuAh0ziOPRCGFCwvqQKw4250UCk4JVLdckw7OrHlfd6+XLS7xzaalXcd",
+	"PMDxp3k8le2KLBRjNV9B1MN2/KrUGKNxM1BnWNkdtpPEE8Reuvy2lgOo4MW0mXE2U183A1zb4Z5HktvM",
+	"IW0bRY1EnKoS8RQuxXCP6LTd0tv36/r90LwZ+0o3/cc7mPHTsf05HaUXnrwxjF5tTgy3go8eKCLPYu7B",
+	"QYdotgC1diB04RpkbR0TEfC0zqrH0c3s/8rAsHGwyzRK7AiY1cEn47MChViCKi4dbb6tUiRqsgBWHbKi",
+	"dwxjpuDnBxj1qPyiNFOKy/V1xi7g46KaDTNuJnYQgnkjo9PJ9awP+0OKF1VIwYq64s2asa1GXhnbITjB",
+	"Qji+dHAxbzXAaCFdCBty8o1//jWefxxXeO8W8Nl1NWclG5EW2bLPm3YBTF+nN8WlSG781pngZthKXYNI",
+	"J7z2KViQRpT2kb92xvfpxD4W1ZcegtwlvVrXuQEwwMbPCl6epZLVFl0/rOBGKlIourNXh4WyD1ElKzRY",
+	"fO2O0acdFgaJ4JtdTH7Il9nNC7avjeWN8qt5L5RRrrGjaITtdemgysXURCRoJCG0QNiRcEgspSzaPogW",
+	"CRGs5o7Nz9ypdcbE3dn7d9cf4pxEgKcf77ZwXbuOEWIcE8Qdny7SIHyv2WIMZroBC0XOs3HJBjXGsasD",
+	"a5b9nIqcpZh70llGSm5ABWKRB8itcIgSJgo8EhxqF7JBvLPRQLEduFxUwt5iuRl5oHno5dcFWbeSA9qH",
+	"fo1xidlXXdw1NSetLveJ4s2WRmTxKHhqarleuoQwe/QbKdddkg+kLJuzJRVIkGB4WYKPZfzqTAS5Htym",
+	"4c+98xTFJDtl0m89hzMduG47FoZLUbPCHLWJXOrOlC+lvQ8erhvDoCH3glRkW1ZLz3sGO8qJXBYWOvLV",
+	"VSI0SaPcytiVvpn/U6Njpk++u/v4NsbN4+FLum0vhs6jKa50nSJMapUdnZIqDgRyusdhiYtI5GIBRKVX",
+	"sGioKNBoLawRyfQl0pvZpVzYtUcqZbBqpSwD5ihPoOMaNo7/q7Z+2gTzUI3GfgAcUCyPh6MPyXCDsUSv",
+	"ba6mXgKCIZjZSZXgB3M8remZxkJvh1l4I3IGE6+2/AyjHQoYoG9f9ifIxtAkHkUTPJYBbATrap1A61lX",
+	"+8vWjTVx6xK792PkbqVmb2UMzVm6i3Ukm78n8SPt/e5MbYmVUn1bSa2h2TWjhatLc1iuY4KvKBhsjyNu",
+	"sNBSPYF2PBAyiHIrXte/4RmycrjgOWBq2AQHop8FDE9E3VzNToqdePBjxOlszdWJKV+hhy5RQPBeRpv0",
+	"6XWvIn41WovRziR1k5M5eemVNDfHB6K2kol4TULLpPG4fd9PxhB7omZpLdeMZWRmXLzTdUPtFLjYMH6i",
+	"+3aN41ZhvLDKMRScfvz5FP/jovmP38Vsw58wOlK0zYhRKfrNK/EcfQBy1tXD60n3lyzXjHPpscIlL2yQ",
+	"wfjTKbx+e5bS14cdvxe9/VNNs3woKt787r2pybyyF68/2mdHC7GzaJNn4k+s5HcsyrENkdSEeoK7iV8B",
+	"uNQeBF6Ds8dVdE6kiXrPy70gyIuK9XIjck2gshARLj1uXLPTMzZrZsnDX+6+1PPf3C2byircIBZIo8Am",
+	"yYdjzn3sUXBprxfMrc4gPN2L0X1g02uR/HpE0L18AxhcnJa3UErBipnPbpzk82rxG4zTj1Gmg1+zRI0l",
+	"IE4X9lSvNCueuWKu+wDDbHdFwZaKFqwguxW3l6zm0l2zXwlMm95nxKVNA/2JIktwaGH5CAdCZJ+gmhK3",
+	"OgIqL7lmawIUbu99bTCH8ogjrKsuiQZSHM0LBFOidJ6lOB26g+f5qqHfoECaLHKmBCQA2GHuLxEXGkBY",
+	"60mQynf8n5XbkgpPvRMM0vyJFHX196WEmQcarR1MYaIk0LBHlX3acsX0kM50eBK4hpc0X4NfyJU7a2oZ",
+	"YHDwG92h9/pGE182QFVlgF/T6GYbr4anUwmtZDmoVF9KRECMVb/T6IlKtjDTUBCj6oDWFUBLvmB2vvrJ",
+	"aGtsq1s0x1+H2ITWGkeXJ3KfBIKPVMJlg6UOtIynUpozKOQAtWoQDAU12qJBV3kXrW76ypClZFCKJdFG",
+	"6HmZzKBif5g5BTDTvv77OBn90uh7drKtynKmmoKnvTfbqiyDKo/wHyO4cv7VP4fvVGzECxWr6zP8R7DI",
+	"HJbzWVEoyxpwJg3U54glBmMlZBBNsGM15QUqWr0CoM6c5XJTx/SREO82LH182y5v3OEAc6RbQobVjiP9",
+	"vOPxwPovSu5w+2LmEZonl4SSUu4YsojbY7YsOoo0DTRw3uZO0XmIXDQmPRToToKUdK6oicE9XxkEolII",
+	"T8NBbqdASICjQrUbvWotVui3ngolcnfvl0jnEuX7Oi4I5sL0s0Km/Gn4u5GmldobsuiOZSy5cSX4IH99",
+	"M9dGCjbrqy/XmAG49gupltIYJi5dLTDjDm5n9tW0YyCoijlLZALJmK5oORuOpcHKN9dyYFGFd8s94FBq",
+	"gwtNQdt3UD5gb9HtttxzNGNGxNfumCp4PsGp8Cf3QsxQpob86xVufasEQpS6s0fPyCvjWRrvJEfGPo83",
+	"nCqvQRCnK7BQ41aqZAGzgoH97rSWBLvr4/Vr1BC+xpHVYwt+x8iGi8ownYV/VuH4tNuZo119f8L+DScN",
+	"T+HmqrVfNJTsaOaa/djefMEytFyIqezqLLzheWOr/5IIGTkRPKaMVI15Ya+uLvzvlb8r0gN1P7UnA7Jr",
+	"mVCDk0gKgVsKolhDayLXNUffwHgbiNXxNZ8x9y1q4HiPTycHqyb6OJtQvN12NB5u9GmUjrAmKJ9jZFl8",
+	"AbcH1szC4dUOkrofyVLnB/N7P86S7qIdn84fcytEgDL+knySnTgTORo/DVo7Bo81waWCt7KC0QLt9TGY",
+	"D6vK7ZHkTkx/A6LFPiPOmUa4yMuqYAWU0hS+IIzLDKAQtK6AHGdH9+ggseoJS0vau5a1F+2F2V+ippZw",
+	"7Nzdx0D4pl1N/cVoTMvDmPerxrzzqIzaGHAvezA8mAGuZqZdCUxTas9cY4a25+7h4+8f//Do6ePvh6Zv",
+	"q3jNZxIpT8DQ9sgaOxoAI8wfkVAFBCus1otIHl784K/SnRV9MsQSHdz4xsy337IzqKkbkebX8Hd/qXZu",
+	"tU2lMY7n+Lhu12x/a60r+x//DTJbbjPnVNNoSCJCrSEY95cZb8C5jnR55GtM5MUPsXt7zR3/6CJi5AR2",
+	"U4rnuPuJgazejuqnS09sTNZsj9tQs5Llhs7LgJbXCmKU3tgu/OGcwy0YDnDMLMFJX1EN1O0ZVgp0eZyo",
+	"IIwkeksVu6w9MF62MWACNgGBooEUDfeYTRAP8sXtqn7N/hNfLL44DbjdXDKDyHu+JrnDFV+upr+VwkJ1",
+	"8Qu2R/4bmU+a68kijo30EHSB40ygd72wA4C3HYQN7v9u1KNRu03HfualYdF6dGhfNyVfgeFf7gThQhtG",
+	"i4Z8zh/xeBuzJoy7jJ1k9bFvTzf8yyFS1vlq/As+u0+bKl/jdQ4vqMdYD79EacvYYsFyw+8Gzy/7OmYr",
+	"trbJbOmaHfvutOc7y7hE1NnB97NgHP2rfL+24j8ltPZaLl9H83wmxXOV3G5jWbW26YBzBBPVsIyFqyI5",
+	"whOWylz/gCQgdUWYBn+ahML6ZInBknlZk54Wz5RoTaLVb0eXqRwHEeADAIHaN1Zz88QrfB5Zl7P7gfuV",
+	"dNfp+7gU3RxE3b+6uoxrRiuLr6UrxbrtVodQTKcuw4hAremhfDwGaamSdbVzFyU5wIY7K3Gp6AYOFp3i",
+	"SD0mXNoOTI5kZ0zUmvUYOt9XuvdYoSSP6ZjKTR/kmom6cBOUa58VdB8r3uSqpbs6MPYhpNCFEu87XpYE",
+	"xzsq+Nblk8HMelEzAIAENMXTWr6vYFrj0l4L11G3dt88nzITkL4NM+FeD43lZhqCmjxPBu/OQ6KAZag0",
+	"Y6HD2krHZdCdJUIw7Vq4fPdJVaqOEKPxSrNep/eyLCejsO3bs+TGdh7Kun5YOwFwWkpc+K2BkdwYqkys",
+	"2kJPbw8291aWJXrDLwHEYtX/WZ+CibFPdaTUl7bCKsWJKq72P9UdLXvqP9UlsiQ4FloVYqHf8ZYrzdTY",
+	"4YMe7ikdjITHs0RdaKaYz7KA8tKYjlqwUQ3OrGxDWkUcM0g3rKmfBHWnwS87pj5NIwDhbETG1Ner1pIH",
+	"6xWVSndNPkhyhqVy3ix9Rl4J79ECSColhUNpkhIBUEZjMi6GWkjBF66q0mH1NuRuGWvieEh7qjiRp9oK",
+	"2xu89HcMO7brY+BxHHfQDOiLOhD/OTtxsJvR7zrA+eEd2opFN+s1O5ai64CxLFpWI1ogosdJMJJbBvlE",
+	"AhZ7hBkTeLzlXostQz2nX05U1u0vyO5hf/8gjZNrnaHDCyVZLsjc/qQqYXewx9/Ak4dS7YRoPPrJSc6R",
+	"sRn7NlBIRUfube372WTdu90Iurv+TCHQOvcDNndq6KjUPRQFoASzvatM4CHCf7n0uV/jXGIBzL0vIy1x",
+	"kr3/+AG3CNdkzT2DxRm5atfBrMk2bpfUMMTg3CqGTJUz4Lm9JVSTHStLawl4d/atSy25Jd/O92DXOVc5",
+	"HE233kV+u2SCKdtyZv9YlQbd6PaWNGPi7va7jNz6KXdfN2yzhYhF0/Z39tOeoFVvmbVNgCfDDuwWbzW3",
+	"9hipHXKNWoTU24bZVtU7bcWLggnkqcoQqlqbOp68LyO3P7968fqnWd3hdvcJBS4iJAxBdK20ysi9DKSt",
+	"Gv3SVkUtQoBuCxRbS3SH9bIt4n/TUpxd090blzkWpBwfk/PwJQbpYEZE+M1W+LNOqWkYzjDh9DAzXhbs",
+	"1IuD+7czXVp+e1dq1rMiZyeqKhP+UNer6zoJPrVz27muoRrKTirR/Dfu4TjLQZJ+62ckGwOB8yxczY4/",
+	"Iy8D0UTUNSbS040EKBjbjEaawKfSHFyFs9B6xcc+Y58NtGEHc+BoYepD2T3pCsuchyB1axurCnjfIDs5",
+	"bqzfYyoPpPcmyLDtL05DoDQ9C4KsqArI26s3L4Ak2gki/CFRACZOu30FXtAax7KhhW0dC9eIck/spKTu",
+	"BmlitCA4TImmd6yo+z7C3RHu38zLfSOyfVsaN49OUUtM8C+2d2NEPCthLwAxx3V90MmdgEtm6ZmaAvmr",
+	"6ZvtMJ85uUPiOJS+btWgfm9ofSQP2TB+IoIB9E3o5PTv8L1JM90OKj8JaYgay9FOaATZSrHqMtdEM9g0",
+	"dTfOyJ+dD3RbYbqKYrk1ZAtrOqzsKTzfu6CCbfyAwHzQAwQrd9inn1CFNBF4JwzwRQxl0JrNKSoUTRUL",
+	"8pYxEKGmj4eYMujHTMLxHJVIq0jYHWc7hEHCnj8UuzPyCtKBWqJIxR5zdlipmZ0wKG5r9f6+rr3hLIla",
+	"nxbBBMAJ0d0RDqNwpJAPiYq1KWt+yo7OK7V0rGnNyeaL7Pm7TtPRELSChXwp1PHF4Q7H8pstEd1oii4i",
+	"p/2c6oH8glwK02v/J1khUkB05P4HnyAxO56zS3LuvRq2l2NDbnRaGkCXYSscedDd5ORNZ6TvTm76AHN+",
+	"0kJROBDthGCZPX/Z8G5sZzL3g5jiteXHreMBEsvTBSD6njFkR54za5rxIgJ56Z9n343ENMdCUck8N4Tp",
+	"TajANC3/ZiTk33a6n3nJfzk7SdBVhW0Ehndh/4yxPathigoIZ+wfE9b2izbOr0txLGZ5HYo5VOw53dLc",
+	"odwGapnDc9dViUwuLiUPq1GlksectrZS3ZMLNsTqUsiNE5FDVO9SSMVmW8U0E7FQ/FvAp3/jqNMC5DsN",
+	"Usu+cSB4e8TjPVYGVV8OJ819FcD2kVEDyF2nPuIOYSwhQnWdUndE8lkiIx5+sod1ks1lW9KcjQGGvq8f",
+	"dOWaFc9NnEYnO4GXWKr88kxXiwX/lOJkltbKmrMVF4UHTJyFKcYCC+VkTQxgK9V4plAnQ62e1D1uDc1P",
+	"bWces3ArxbZzsA1/mR75nIonaruqUmj4lx8+vAephvxJCf++yQIPOhdLiOVjldcR9obDHXU+PzAf94HJ",
+	"CLXc14MfBV85ohbNV9Wl1+AXDhSKdkm4WmJ4cBXN1L0k55kLGIBLNmthAxrCqu+fthDl5yMU9WCBo0Zx",
+	"d0IDFK4l9sdLVxnNWr2H2/4s8Iud4QuAN6xjO6XMaQkUOxPDzP8/ODruQ8lH7jYCr4tkqagwnjMnMd6D",
+	"ywrIw8DGu6EuxhIl1kiYMc5bGa9eOD4RoqVlDgsvOd9n4xsdQk7/THODGunLiXHHwva6dZS2VGtXpV6a",
+	"bdSEtBI+szfOo/BSI/CBba/bABsMTtqVj2d3ws71jPZTOOQuzVCx3JrRe4j5xzjMnDvSXkix7EMdrQCd",
+	"JDeM0LLmdT8yruh6fdCd9PCfO8DGlPPHvTIJZRRDg6V7dR8nebM2kdLkvWtVI2HsypRsYVIlMBqyxzin",
+	"DbjkHIirznkh7chUSonhGA86GzwUn76aeiS+aLF6+gkoDNzMfbKuXNYw4zppFBCKLYYaBaPDmDsmqmGQ",
+	"Dn7nC0Kx0UKOLjfQRwip2IYVKU+hyyoHGq1UOXkTP5Fv7Ahtt3NaaZgCOyj/PLArOPiRHSHgrewK7ZJx",
+	"hnFMtw4t1EdbGUab/pMBYY5BeSQABuEo7wVnAA2+b+rKjdwaxwfk/N2n8YlDRq+dzrguWficnUjm8JgN",
+	"ML58VqWZSrEeV9oVd8D1+ZKDCMaTjZJpjyN/69YhiRU/TN6eYEUkHH1DzFMHvEj9bEcL8wfwLfSVqjqc",
+	"yVW1mdf14kf5GdqB/AZNDTQCjjFgYYbn+14O2tYCfr1Lc+2XOBBeuWWClMxoVMRA4mLvfEt7ldL4Cxdk",
+	"B2w8cKmAO1bJxRqQKRu6J5qxDhPUJdmwzbwuzOsyfU27ELb99El2gl/CkjD2laj5+8tRpWe/PKUrOpn8",
+	"jomP22SVozQbb4ATdump4Cq7k2W1YfZ6CjF/gcUcfc2fuvpc382/6+D2XYj2314LB2eyQ3rxieam3MNp",
+	"Lhd1+MOe9KED4AAceESG+zRytElJ1wfJoilmkF+UrLYfGI0ceVCmJ66L3PP9mxTfd09Hv233w5VeT5T1",
+	"2icVxKCeDmZRQO75ZMBVi1B8+rTDNzPX4+QUvKGxM81elQe9JfYZdGn33SaB9cFDaXjt2rbK6r94HgMh",
+	"yVzJnWbKWiCFPhsBTYbTxH47NjTHZBUW9nREm3ZGkH4TwBnNf2uDGZJNaeiYhnwpY5nLNWIiYgB5Xs0v",
+	"jcclmKyu6jwnCJlqZOagOgAC7KgweixLVRcHDCOrx+F7HZ1zWRbTD49mgrpe1IG9Uc/HEaNyH42N4lXR",
+	"arOqwG3TLU0e3gqaLr0qStZHiQtuyh5e5brcMIJFkUlvPL0YVPFLGM7A7wcEYth2wHBV0P1IrrDcEcEf",
+	"ZnOsuCYbKcwqIxXUa9rwQvDlykxoebZlalYgi/qYV2JVDq+ZVZmsmFTRcMjCXm4xMD3CGTDWNYl1+WYb",
+	"Ph/ZMEzuUNsf7RXmaiMrYfRxhJ3oCoqTpjlnZSo5tY+Jc9yZPYbrzCGAHeDXdTcLdla78iHMsFtBv0H8",
+	"ZMZ3f5m4ceSVUkzk+xizcLlHC3OrrDUYZ92adGHpKJLjs65fbeiSPacqlfIGRQ00MjhJ1Al2hi/JnJVy",
+	"hy6VUiI0HgoWF1yvs7DYmueZdtEQwGzVPKIxvoKI3qtVEVIF6bCJsXdnVw1lxFaCqFEcDgBjHdmMnY5i",
+	"5LNBvkzHTLKnKdLYLO0x7gq7jcpWrmBD4Mh918OsGexgUiocI8KE28nPvCzx7JjvXfKhMEqWZFtSwQj4",
+	"W+8iCXk9Fd+50Cx37uBI4K6n0nxviQ/FoE6pnFQBpF24/VBVjfIMvnJVQu7BJ/hKzOWnL3V9vAcN+Vaa",
+	"RJHoSihGi547NPoPN5iD4Ar7jhBPHxxw7Uel0I7vDVVTr2C8k2zZARL3cGj5IJD/ZyzwQseUxrJdcA/H",
+	"R7atJkIN/4SZHm5jNeVq0aGdrpnvsAth80/OU12qeZcmbPobyFV0YQSXFGWvF7/77TeXcQnpEZ8/A7Mr",
+	"4libbPFu5Foe0BKPqBfnMuiidqdz+X+jIdH6rB+cEa26G9zOYwWpwzBKO7ssWbt/Q+Pljjf006x0XQkc",
+	"CI/Pf3w6BDjZtGB/QZNcHNtkT7JMrXW7cFjFllVJFWGftoppwO5+e/3i4rtGQHcrWTInJRtq8lUtov0I",
+	"mb66dP7x8DLv7mF+PEERVf9a5sRtuHaLMznhobERoGA/3ZOy14aWJaTb3zBjuFhG8muAGD3BCPKyxQXC",
+	"BJZfc7IKL4IOX7OtcYjzkFMzInKujEbf6fKG8vLGXrhCK2dU/2hdCqNdPsV2rylKWsqlHtVZzZdiNkzX",
+	"f8OX4l0zvweZx830dkYT1/J3THgbo7NOWx5JKwjCQipfxUs1gd9yVih+l3AouSf6Ws9rmuVxZctlwRLE",
+	"x9lJXlba0eINtuEebe7mI+7e9j4x0oi2j04b1U+28cigmFjGC0sc3vlHf+uX9x9jn1pJbZKads2UYGUC",
+	"9HDHZooBlC6uE0u57JMTV/l/3NTK+FGMWbkJFiz3o9cwOTW0lMsK0QfNjQb5OyZlrNrpfI8JwTFsTCXy",
+	"3qVTlYBr4oivXLtHIRwtFV2yvindUSW8Xj4y6lyLA8x5LQFOIxxIZtbSJG3XxonbPAnVxA2N18jrC1d/",
+	"hXpMx/CPjfWiKVkOLvO1fca5oL5k5ZCsvA5jw6d9q30k+QNEYc1KXeU5204mmmgWM7Rznzxuuc8fxSDJ",
+	"XG9Lup+lqABiMKx1wkjWhoqiHdmpC6BwsT6bjkmexKjtqB0OEH8X7Vl4eJENl+Vdt1bZOyP9F/pX8Cim",
+	"tyTT4ItTa4GRpjMTF/jLNseYie9crIdIXcKd0z+R94H5CFTg8e7Tf5HzGwdTmnBlvgLHGOUCAJbUVfJx",
+	"RUaYKFxE1CBliM8r5KZGJpS+rBg3AAeBqpmudtEnbpD069xeuDVef9Hxil5ZR2KCTKtNPWJKNoza4wss",
+	"aR67ncvNhopi2u3c3jP2W8ljGLRrBsh7tAbA0/yNI/033uvr/krctwF3GUD7GTcrps7IO8EcJhl74vwM",
+	"zcehKE9ZTqvnzMRdH3N66v1GPNgno+gM8jZi9x1tXN2M+nbsl2XBrb6ERGi/wbMmhfuntzeAXG2N5jiV",
+	"8mUlm31Dsa3Ru/mzkwUv2dHV7YNk3VDpPb14+PhxFnVYjAV49mfgdgfhLwHHI3jm0qxiO62qR4cemqeP",
+	"hyAkjryv6/w8tPvT7s2YCNfFtXt1qY8XgMeeJ6hUGqWHVuw3mtiHoVTwypWDIFslc6b1M+CKoFozTezd",
+	"nZYa6xgWJJdlyXKjiVTbFRWs8O+0ImuRzNBRtoJU5mixnPqh9go/efLoSf8iJ6oT2JbGSKtitEgwU0CJ",
+	"PikNsduS6L02bOPx76f2lcsaHQfqebNdaO/xj0+6Ysi+PXgOX9cP4iVrO1sqmo+pLuPoOO3SN2VmjNX6",
+	"hTseQaWC9HiyDxS3NQSqLsnDczLf+3y/VpbfiBw/6Cu2HiN3XetWB7FfGeGCwKHn7V9/wGFDzwhF376u",
+	"8pW9J9+8+uXV2w8A8aQEvSIJVnRtpqoipCGlBCoQ6oobRkpG7xgypzmGmkPl5Gi245Y+/ghNajAonsEo",
+	"VSV8TR9XCVW3Uy0lFOgAy2ZD1RojnN6ba9+ExVHrKObqb1VS59C5lmVlGLHaHU2ff/lolc6/vXmNwu6Q",
+	"LrVycnO9LOW8XoUHbjIe/P7s06YcBp9hh6J7km+YrMz42kl25lqy62BoNZNRPbWX5Ol5Up5/ePp4WKJh",
+	"W0e4yKDmJeCP0bOQOVuLGmT0c2bpoj2Rx1onidM6O9H8H8wjYuqBPXz6/fffXzx8OgmXO5qxE4jkYmCX",
+	"TWtzYyVOnd7dtp16bwd72ZW4AmVF7clmzzgCHtw43Rcq4X/KAZVahoFjxJuwORV1clGn+k/IhLCiLqgz",
+	"pk/aRCMHf3ZFV7gvxukoWHK55VYZDdcuTpys48RkFJd4IkzkL5D3EiP6I9vfx834DdWGqT+y/RdcjP/I",
+	"9tcy5WH0GSljgDG2kZEwmi6G073ak0jyx2rOlGCG6ed4v0y4spk12jHxD3mHoByVcWJHSdMOcfEQUAVm",
+	"J8kdVdzDaztIcVZuIrJsL/EvWbnJkMkDYjVAbeRQlIqVjOp4YHldzVluykSr7ld3cjRN2aadPGU1K4Lt",
+	"wvBBB2Novhub4yCjKFFfZewdtB9CeHwFYnuv/lLH7wEqseY2gtbjE+MSLMK6jyfZyaIqy6iZ85qL9fMm",
+	"fT9eEOJruNEHAfyggOWWCe28VF1vrzf7HIhfAx+uVcxmxTaalXdsBKQfJtr2ZdBp/lou69k98GHhGPvZ",
+	"Pt3hXlR5U03f7vS5q0cYSbIbky3juuWPMxFNBfvgMJZkB+46jJIF329XuGtB7PB25qhqEkBTzUwaYO6I",
+	"1jSbgCq3DaYqx2tmUnDgvsLbQf2HI8D7zRr7dfFfqztbT0Of9MTPUliPWbO6KV+H/x0uHUvmjoDxzsdp",
+	"XxgSg/HfnWYr1DttnKnQGlZ2OJd9y/HWnQo1/RubVwjxWcgTDL5azaCUVHH16dqZnoLyn3Zzd/krjtlk",
+	"ma9o/j0Ab47cc+19llrG/+RV6hzqZKRlWiUYQZN56+Mq1zVV2EPQGjV9Zezc3N6H8e+XKaIZNgmoSWKn",
+	"w+OJ3n5QCPiZwGTADI2L8h4M8xpngt5E8J3MGdlwrblYxk/Cuihh/4rUZQQdFYDrSmxoLhn5hVCynOyN",
+	"A3Jgl22MzCSgEoLyaSMjwyupzTN7h/Rls8H2OgTkK0bzFQvAOIeFoVsl7MDd5Ni9kIYQuCKwoIP93m03",
+	"kv80ppTmFY9xdVw3t5GmQ2OUXG6nBEoRJRRu8ECr9Yz89OIa0hWoZk8ft7TEfA/0feHHnz764XE0q06I",
+	"ManPsmDP3aOfs5MVVcXO5d30X8ZBHl76xzuQsVbMPxbl966EGiWNPM0xT3Abk8WEbnvEh+MTCLOkpoql",
+	"E/0BketBtc9wWb598fynmysUpZuXV6cXT56CI/ZFcfHkycMfvyPyjily666phNkNBpDQh7eZ5+RZsMAt",
+	"CoXlBlb04vxxrKY2vJq4HyiJPMhcLJtPDEBjOuoEm2+LbThzQ3qljF7/BlIU42X6XroULrBIuCY5ta3H",
+	"AwzpScEafh70Dk2lCj6OoQLBL/XMwi/vP07OCOkpD9ANS8IsaNCA3v9/PkoPNYjKgyr4kITlgMouezxq",
+	"kwyA/GURZwkYcW/Gd+tO9kzvy0AzTT2/7Hz6E8yatJosqGrjPe3gdRDSgHxcfUZu+D9cJRPu5ity4jlY",
+	"9FBGj4MXN0GCc/i/6PyOgBr3r8ohWHhQUiaBhwOpb8Eqnj6O1VnzgOFBuF4P/rd/vFKPE8GIfPHyyhia",
+	"r+LZ73WOZmf7GE00/wfLSMGsBVaMtOa5KNineHMYo3GRvw3lZQZ+3ULuRClp0e5oPKEgrlA/BLlZiGko",
+	"WeZ4EuFDANdq0+d1r+KxDm9YwSlkMDXo6e22dOUXazDQgB6ACcla6Sw+P/TXxHolKvH3jz4euqJllXjH",
+	"1cIKlnfUsYEtpnoevwwlZAxyTyo0kvcH2c4jBS55Oa0zWza0AJzFxhG975iywjCWSXBqGIeXN9VmQ9U+",
+	"dpsrqU44QVd8ubImPmpGDJqD7Gpp1flY2kPKS907F7zUdcZRKsXo02zUinn4x+i+fZptotdJCL9TtUQW",
+	"SLxETmx0/KAJNWQjdWrwMp6V74k5PfEqROddy/U17e8VU3tX0S+Bz4HCKT19Bb4/rCqGhM0Z0T4b3f1q",
+	"pPSzperd8o0GEgBwJC8qxFyOqVdiovc3P95m5nJaLVfmGdQBkYsFme8BzwopW6EVeulD0b7fFIk/vXvf",
+	"Z8rWdi8Kub1AuHrUbHNJKqGrrb1EsaJOvpUFqmEpfLhPX9plmClW0n39OUEYVSVnqg60eYaMLkvbjnLj",
+	"kbfUdX4JXAeewj9g+g6p2+w9QkIty6ZUXtDjE6DFxG6Bi5Q7hiPb+HDeIy5J1vbo+J3dMAt4vdcIldMu",
+	"4Z4IN3OwAVPa2yUNHpIaK7mJh//qF6J8keNgra6RDD+T7JtTqglPZjqsgpJ7BGlF3CAaubH8lMWgGuAe",
+	"qpVGaFIs6R1zATqn/GFuokd74zftdhRh2rpuJSjK6+XZEY4+HDkaxXK+5emwSPN7aN+lb6TAohstyxvM",
+	"0NiWqrkPT0eaqmpG0qRn+PCtOVtyIZxmA8J79sk4tmIuSE63uioTkT4jB6do6tIfGSJvu7FBIKF7zZTV",
+	"y9Ba4X7r1KNUktZpBD/AdDT2G5yqHR8phEORdMWnHacKv3GvFeJtC7YL63VqRu2Zgx7aVKONizrlsFuz",
+	"vU+LbvwVt1DtASvRQk1dYhQVmhuP87i9rAmtMfjkZiYeqdWsr3o5XKai042jPQa7g23WLYyB6h3/sRq7",
+	"gcLRLGXdqJuDqBiyI0pJabWIBzk6OXcTkDFBjlufwQhwpbrWsZGuuGzCRpyQIYaA1hnS988EY0XMuPwo",
+	"DC9bpPK0gBoZ+DrB17PGqMdCHnXRw3g/J6duZid3nO3qnNQIbLjYOLbdUkpAcitZLVdhz7/RhO2Zhts9",
+	"Ffvx9ZXCNT7ME21EZyCt8A0T4JmLhtGOFaRRUMb2x+8FcRiM5XjM4RtmaEFNtZlwItReiS/1ODCjeP4+",
+	"nuf2hlGhMYKB5QcUMzmg0a3lh/bPLTW3RAoEBG8ZXesz8vz9RwdrBWK6zMGvawdp5iJy2tR/ssLpNlOK",
+	"X21k1vZohoZ8W80co81IPofZQrFUxQZGtXG6akc1+uWgvNhYJ4xt37M0je3PTnFjMLwx4pVJzAmeZrAz",
+	"QT0gBGZmfGxX7MOyMqOe7ibcNlSIfgUD5oCg23WXms+F09yZwvTmuGHKWwxt+8Fumim6otlpEcXu0RdJ",
+	"YPqlh+86T6z9O2d1ObARzMLY3/RAdfraOm7vKQZJK3yYr8Z98Lp5Aa/CXS083IZbnciM4jXiCExQaOcH",
+	"Q6o72DOD160ZOKBEXJaMbBjVlWKuvpv3qFl1YXYSS7xlZMNFZbWi/3NB9zpz9d/gbyvFGBLT6tCxougO",
+	"4yAVHMT2hSim7I28m5zPL/Y7uk+UDNuteMmQdx4HBdBTLGoWt30KJbezIC2kE3S310eXGA4pO+5Jl3cC",
+	"dxJeXGJ5bO6vzBtMnzYugSKRVRnFt/0sFRpPOkSywTk1t+eUu/7jCCNVvkeEkd5GYw9XkBUNTG3gsUbP",
+	"Knl8bi1cRXPjvtdUxMupMqeKFUzzpTjsSc1ydvI//kJP/3F++uOv37r/OP31t/Ps0Q+f/d+/+++/i23j",
+	"wWognczgoKaWi5U6aEn8ek9Le8szw9kzrQxLuOizYqYDDrEh2ErDh5WdzEuZr+Ppf3tYaSjoLSSIVkDd",
+	"RUsrDMuVu29irdBnPsHB5w16kUHEUquCo6OX1HTB0D6ITkqNLbonmI49Gq3hlsvNJpZjWHvLrUZEP1eA",
+	"ZsC6HYFjHOw4MmekXryRFNTBVMRRh4UvDj1YjBlj1tbWHlcFMMbYw3LDilm76kvnxN1vkQp256kcEPbq",
+	"Ky9dtu51kA+qKm1YYbcupoIDMCPhMeMht9oAzYd7sPf6zETBxXK2VVIuZlC6O8E46x7sLXhjj7u/DU/R",
+	"VQsBBa44Oz2mUoIVEIw+i1sHdxI9dTPXm0SR4SN3+FcpAw4fqTNu8J1Zg+mMeEQ32zIJ6MP0K/dInaCx",
+	"kGUpdwlfaP96AeZotk7kI91xQ8tRQ/wTPjmx5NFBHXS/PaOLHWr+tmKIGVS2V1fbrZpuqLSnrKdU4tPH",
+	"g5C3pqlUH5Fg8NCRkRaRGKjrimhjp47spCoafyjXEpkzExuqpwifkaSQpBIl09qfXetEHOGOqTFFje1I",
+	"b/zDUbBW3VQv2DjkVIyR38byEsGpUDsSgFGH63WdruyVZYcuqISwR1MJCcMGdM3IVhYRnJZ7cFbzmCTD",
+	"4a7B8KTfUKhBkUIE4BtxvYDnhmeknu8BjZKRh+fnYah91K3ITayvLhWtCWZ2Uq0TGgp/dCSIWdusUyyX",
+	"SwF4N3T8N0bpc1ryXMb1LPIP5iWwooy+3t3ge89LV43nwBPa4Nai9MlX718FAaCmp3cPzx49Pns0eAts",
+	"yAnbUhGs5eHgkuLeGHHdvWoNRiYKl4boAjn2YS6FfnYY2elhoggA4gupOmIvoNi1T2/PV+G10X3gFD7g",
+	"85uiF0cYzL3SwTWg/10czV0P7eP1awT1/JnNb6w173IcS0YLjbZ1ozp3Wj978GCr5Kf9mVv8M6mWD+wR",
+	"fPr9GXntU26SF5dGZB6en12cnz0+e/gYUOgR2uc+yrowRV6v+fZUbnHOTsEjY5WgURU72tQ/okbaFD6F",
+	"PkvwhbOoPfQ9hpAPExfsZNcg4gG06bApktpsPzk8bLfAWVn0cDBIAchpu2+QGj1eC6aP4+OYGB72KvMk",
+	"XtBMclz+qtQxNSbeoAqdzqPNrRF+Wm3Jjpcl8uuxzdZwoPGD08CpEahX6r0vsPUuCfVFa4GLSW4Y3pNW",
+	"1HHaTSh7kqzjow3du5vDaMrdG/fOYLQf06T8J3qX4cZQNTUds2C0iNd8rpWRkYCp6pY88/6J8RO4cXZz",
+	"54S3po9fNah4br/YUIzozNobkBsfJxuJTsgLn9QSTVv31Iu97BRGAh+QFCESP0kVgabh0NJHSDICyRoS",
+	"mp7ckYBBYDh46so6+dwZNx8p2XpxF6+vNiXVdOjmMSKWs+YidUkxlW6lzGAJJWtlgx5CFqqiYIU11k1G",
+	"9F7k9h8U73JFRryPIcMEnJnjO6n/ye7kOvwnQPMybH4GjKFZK58p+NdMGxYnIBLJ6jeHlBi4ZBBngono",
+	"Xaz7CCM3K//1Svh6KvcEl8kX5hh9jZyinjyi+8kbuq8qzF+5+LJt/t1iEbssX4WeaoOJuNa4N/wu9Fvq",
+	"NbJJeaT58coleS431S4Pveu1rihYbrU9sglCURWpCu31h+YmVcPfe+o6pZ/zkvKN8yZhy/Z1iqp2x82q",
+	"UDRa7jR58KM7i6ZtS0ff3+PviUYXclmVBXH0XtuqLO0kIHeg/SP+hexZwmm8SZWhTzqGa1T6uHoEN/B4",
+	"wubmrvQXttk/Mzf9aHhT11f4RiPJnLO965QVcgWWgJ2RxsB0bJ1++a25acW4Kku8YDUAcUfymLq6TufQ",
+	"+N/31v9E99ZjQwOhV/6ffefN6kvvpc+TYDtnOzl6wWk34TFX4OumVEjkZA+9lqEthyZ4uNMKK67qpGV2",
+	"p/bWDb2LZXgjUDMRlsobWrB0pH747O0SKblPNu27xlLTFRammkx9IRzqsmA5L5gnv6B1Bt4BwnE9g5qW",
+	"nhK0A0TwxUhdpVJfR9wXI90B6rmkOSucDfWQ/ML/0KY8+P7h+Q8/tKi3z5PV23UfVXwgmU+jxTbiZqPL",
+	"y0d3imYly41U+hm5/YcU7BlZKHp7Rv7I9trByD0/woNbcODv2u1A4gIxsiwiRQEfXUTWdKu49CGNjsW0",
+	"sVdquOuiEl5YW7aUPqMRAwjWhECnvJvjkq8ZeXjxQ2uaL548GZphb4xFiZYD/e3SyoGVNkyw8nYRAVNH",
+	"2xPFmTo6ib13O2F2p+hmtkoUMLCXqpYeAKxNp74C1WuEG/3y/mMNNCO30PCGz28T36/ErOT9qAMgnnVU",
+	"N47rhe697+GSnGdt3zZWRYBGWyvw8HwEOTCdBNP7QB1Ar0lYD0Ssh3A+iBQHlirzzBfZCUJHMPHN/Vcl",
+	"HHgA6MBsb6jhiKQouMZYalLdNp6wjsIdqFvUOACnsC3+R5NdAoXubM5yWmmWtLN3FA3qusryMYW5WzWP",
+	"XI9TJ8eHZLzfnym4lSAySkuneYA9OHI2tAt8jp9yaLVnu+FXEWfQ1hthIutRxlX8yoAdGpq0+7p814vw",
+	"dS/h/jPTLxHpyq3xoqFHL0Vvv+/dQBttVrfWaISxVjecWoqP26WiMZRifVVOWSZs50NRGmkNFkqOIAzG",
+	"dlPd+VMNtPlnJC60UhH+c6QWYLn9UeVWnjs2MIfUl5VKReXAL9QyUhy8Ynz6gqcKmJS/0OX/aqenZGgM",
+	"IsgEbPSRUMj7yXkIBxaKQlw0Dc+bmEJDQFrn5DdbLvgjBIbaf3JuldbfcipyVh6+7Mv0B3/UpsrXnRal",
+	"WkqQsNafgSAZvQ/BXwsG2/3gU7m8Y6r758a8Cv8oDv92x1TB4cQ//OPsTvKivjg2r+O/6i/AP0MrDv7Q",
+	"MeUcugLAFTCTOL7Wn8Ox0DxnWp+B2xZQc0zZKaSOGQH/DYGQk+xkXhVLBmuWr9p/2Mi7dhgztB+dq4JL",
+	"8RyLSU870JhnIZlYu6/j8xniw2J3bIrtHsp7y4K/GCqPv4mGZd+Jct/SP025ekwCddsnlVhd28GDyQIt",
+	"/84Gy8a4wac2tl+/2LFzR3npEywjZ3qkWv3QtHakZSiU3vSg+dzgQKbbVfczkrac9I6rbyzvVGE38PM2",
+	"q2dn3wDLc9o8KSGLUO2JpjzOZ2j1R6Wi9BqCUKLwOIqwaXCxZCrh06yZK7kgK/YpHoTQukoQlUAxwGl5",
+	"zGCWm0424kDoycyg4Mw0iHdkW7toQUYAL58Rp5Izguz8xaVPZNrQPfDFDpFmHI5W8YnFhndUmGh2SjsX",
+	"KXQyIwEhAeZqT4qNVNt4B1ZMsF1cOXXpY2oyC1zJujtZTaVTi12wdNFNsBMf5JodVzLWV0fgIlFq/zXV",
+	"JhgxgFgALRBmQdbeoUdPn5wPEb/GCeGQpgK/YC2tmJN+oNCvzuV28GIEU3UDT45OYX9PtU47ff4XKXDt",
+	"ASbeJF1WDHiXlJzLOPAUfNXxivJUG7CHJ/Q05geCPvkPfUHla7tA9+HZeB8FPo/2WNjX12x/VRRTD1XF",
+	"CiYMpz1M4EZVLPLNwd3UxDlLujVye8TGMjxfs6HUjoeDmR3YShaONuvfdHYyhd7hAfRV5jNiFAh6x5fU",
+	"SHXWNGO1HiZbZQgO1MTIf7l59/bb74jeMgToBGo/rOL3teauZ9L+1e7taD0tDCjradPyvpqXPP8j2z+v",
+	"vw6HDZfiHbZnp4JIRSJPXiMLfOvBBfkzm19VZiUG5qzr3xVQI66muqMgHMOupHr6/PBTc7eTqngO3rGp",
+	"ElcpxSLpT9268Vk/H8+X1Zz3nRigg/EDvWaaTa5v4ir3T6zBf+919fsHCFdFvJp+mYdwLpPZXlpuGOCy",
+	"d0oaBsiTHUZEVnS7ZSJBjp4qfwRBFivdNah74bAsvrhUD5tcIl4Ux5T+OVKkyhsFG2TXcbBZlKXaEdW4",
+	"lGrXUOA7QhfKrHahuH/CDm2cKHFDwwlVF2nnC7FivplhakFzlsjLowmHeZJo7x3weQjDRM7qQCsFGlIo",
+	"nHo2yYRp7HmwV6A/UdH0RRinVjHfbOJEhj/X2ROX9i5aCcea7uELLsNtfDKbW/fOJT1Wlt3toJR82avc",
+	"SpbFM3IBCQl/k3OdkUfw3/i8zshj+CcX28qckQ8HlHoLjkcr4SFG5mF2kT3KHv8ap/LeVqlO0bokCaKC",
+	"AiSn7axmhsyZBkSJS0XTo+ftlf0uUmC3pu5JZOakciyS4y/v2rDtBDvWSRnUC+10Z8jfgl8aW5S0lud7",
+	"qUrqW/uJLxYxpjL8a28c2z4TMJlGwAky9vcePhr4bN9efq/kvIzyHWKgTad9DFv36jOi6Z3drjtArW7o",
+	"mjnUmhPEpL+z/vIowQABdf0dvOjUrWf1QHqnYbIvcU51iuYdR+3xBQAqJlKcEUiZ8iV67U9ba3HqFSuQ",
+	"SjmrnRSQw4Cm4uPzH+tiLzmgACtjj/2iXULNBSuxZFHlqvD1I12ENGxUeHkb6P0xO/dwMfwPfUtwTLi5",
+	"4Eum4z61IN93YL80EeUmh9c13Ntfx8A1AQD44hPNTbkHOi65aHi7/ybnWZ1CjZkvFBm68e0ICN89NLQk",
+	"V+45r0z/JudDr/hSzVBmYz86RZSxYoJj3QNnOyfFtobL98qZg45jJ7dSc39fnLB/PwWS0QRd95G/dsTl",
+	"04l9LCYZuFiDierwlO+95zMfegkfw7c6HbKrNPbIu78i3H4bfNQx/vIhbp2pILFjgWA9AK42S0kPbsuP",
+	"9E+NRvnqztQexebV9j2oaeD7jbPDvhKQl+AYBQ6CmtZWB5JYf9gJucvQXpcakxug2IByxikbbYu25Kqf",
+	"x2FArzfavOWObTlq3Txn444oJwH34q3tCNXXg6K9L2nO/EacilbnPh1MLhw9KbmqEdr219s1298icJuK",
+	"vS9xIxX88N/gn7f2cmdkyRTyrhsp8Ynf38J77A5reHBhzv4qrogLhH/jmAGLArPRuNEh59g3+uyv4uBc",
+	"XEg150URS8N9Deh1n/YGUPFNpQ3Evlb0ri2hoZ/nIlY8rw/uC4WvZp5aNIbah7kF9PYv7z9iNyB53nXO",
+	"o6o9oLoVpnr88MfHj84HwfpbxRZMqViQ8N0CSCK7qHYgLPTFODZS+bwUpC2bM2M65PhfOEmN+I5dqvte",
+	"pkYoY0Q7AATHTgA9N1lRtbm/z3/u26vXdX5k56jZVodQviEK3yngvxEZm6OSI93jcYUUz4ls1awfcPO4",
+	"B/tPyiPyIBVbcu1wBskfZyuZ+KKhy9Ek2/Wnug03GZS2ueCMaiYoPa33cjbhAn3NI8l+4Aj8zlgJ+Ynl",
+	"JVWsaElKLQ4tENqTQf9/KBOjLjUoBF3lMCVkFshGWxbGiMC947an3MpG4bVdgz1DGHO3vg/tUcvEIA75",
+	"mi2mUiElmdOuGWTkefou18A3CerjLVV0wwxTenKAXdWUuFO4czXLFTO9iX4pn28YB90wWZkZoqB1q07p",
+	"D08fnw9AbUbBW1J+3UaG7ueqq9ii5MtVjLBmxfL1BM3qW0IayJiGjafmvKCQ1VnUucKBJXzpOK+BgVbI",
+	"DpHD+IuX71uKn0JGJPmtbBEbxwXYxyPGc/mh/Zu8G3WEQ67Bywsr4Wcw+GpUzbQXIlmfP1JkHThZrVEI",
+	"+qzxe2O0EKznOBLTlxh1Cfc6uKPqsx2bR8OLcboVnq9w3oMEfmjPnRJ0S3Nu9tEWN0zrlF3UUISOBUd+",
+	"REYWsmZsqz3bF1T68NPTKuS3DmOyjs0l2stk6PPPnj+4lIDko+aZq3iYQYwMD84Ma+0oZkaGQj1w0c9O",
+	"r9AkGM/1Wvfw+KKUzBluS2Smh9I/mKAb3zoT7f0Fb/FmBw39x90EoE/x6cRQzsjN1+K8ReI9JZeKbuJM",
+	"yD28VvVOjPPgHpSKClxsoS9lpC3dvtHFnN73Gwjr3cUuhjxL+F8bN2sk9shNyXrO/kRFylS2FjACgsuh",
+	"rhd4ZNU9V+AZ+xfQ8uT+JloPOSGFS8/Y8gVYG1/CcsTGAgCqrMy2MpNcxqUnBB7xDWQImk3plnulpPvo",
+	"or2Gv9eIFuDiQQeNOigiHSE2qERcqnwdmwhVuaHlpAHgG03/B0xK2yX3/SSF0/smJ2di6Tv7H9UWMxBm",
+	"q3jWYusa0HJtOhoJqEqceUwVjzwYn+3hKgoDmePBN3QvCAs4FsA/m0UsU032skLPJiVLRYWBasae+LPG",
+	"LdVMDRMSQpJ0As5yn/UECjqKfJT+/pLrFFizU24JIHXOCh7mIfX+JP/NtgC0iu31CPm9eI7cfvmKriP8",
+	"whjfUUd/WRnTNTBxt5Jluzg1lKyrNli/DohU3LqBlQa0a1TrGpDW0Qf3t9/PyGtmdwyvKV6tbe0L1Qav",
+	"taICP3z/dJjbZCqvQL8a+NDd7A43N/fzCoVRjDwjP1dlSRBUacdBxd6RyIY1ZJDQXDDeML/hWhMh/YKA",
+	"X+KMtLOcsNxnSPiSViONQ/5hDBb4z1MLBw4//0uP0N+/Y6853kbt6jGuPfds3zAayEMU52itRpKvpETO",
+	"aCZaV8kEf8PBSjuky0GlbqgM+zc5T/naXDWsROl1nqfwCSkzJhoRgL/PNiMIyz7Q5ZsYZ5mzW5py+IGf",
+	"GBtOrAAy3469dDmeHMgeJ1wQSEjNhm9fx0Ai4COT3uhzZSSvr00V9xj/Vp//Q00dkX9nvj+edLNeMse5",
+	"ORlO27yPiKMxnOZ1IXPvFglG0oFTJCC3obDdk2XhJPer2hZuqm5eTrQuXsodkJJDTD/kJCcdzF9dkxrq",
+	"3yp+Rw2bueLmWE36ksylWYW10+2jYBoQvXLsxx1wMTX0cO/+RA0lC1kWTHUYJh/cUfWg5HPv7kaifkOW",
+	"/I51ay1cRC2DgiuAgOxjoP7wi05LZOSB3Jov+B4SSx5mVSE/an31WHLBMlIJ/unZgwcwTFWJB/j2mZb5",
+	"evqnF1ItYwldP8Pf2wtqF1KKnIWshkicHz9ufCC5FZF8NBiRtK/NHDgz5qEWC642rCBBEn9Gbl5eXTx5",
+	"+ux//l//7xm5ciBkJ3gOcDyCWzQ74UIbWpaz1Iq8wt/JT/C74wncmlM7V7sgT3rDtXZHeuwY1nq7Ug5i",
+	"fZB0dXyKVuxdFxRq6DCfPHn0ZCgRPNi6nY8+uvj+6Q/DQeVKJLcOF65wVUZAfI/eNbqaCxYz3a+t4QYk",
+	"w0hX7ErHuoAleHmCK+RZlwk4i7v6It+REksNOasOHEau8BXRVSE7TT99PC1O7vAS8PFgW/Qr9yNKcWi9",
+	"Gn/O3rxMgHvaJ3mQzt6UvAsLFbhULHviIg9ILE7SPt4jONypNlVUrTjG5oxwobfwH7j9M1JtS0mLjHDI",
+	"mDX7jACFZUbAYsiII5eXipRcxAvKoSu0J9KjKS980Rh3B4TjcVMHOCO2+t9T/sajzLgOTaeqhFuhQgrW",
+	"xyPeNdvZ309wjgNHtZuAVud6RZiL5Qdfa+TrQ5HH+wrvjRfiGI4GUCT2pYTPU9ANm/Xd77aKLfin+JkK",
+	"mTo52VJlyHzvS6oh2TzdJIXwyMqkB/LmWIEdXrva1qwSvnbmOiZ82cmnU9vC6R1VjnPnL4dCdOXbPvjl",
+	"o2bFx23slxf1xw9+uva96RA+xk4MPaZmIiQla+KZcc+Gi2S5hexC/FsCEEiL60oYOTqay6M7G0fx2qTd",
+	"dBdDbrqx0KSAOifhrLQLAfWk4PqvZNnUxbwkF49jxkjjiRyynsKdOmL93feD2pYtSudRrD3h1o/c3Zy9",
+	"jgcLpC4Uz8hv1qKwL3+2G32H7inXsbq0jWblIiO/ic/IyCUhB2+hGCN4iz4jPyEvddheu/DCclud/iY+",
+	"d2yh83tUKdMqGvRUEAjWbsIGKCaW+uoU+YJbdV+Vr9BsmtVluEaZa/VZej8FvCI9GVfO66BD9+o1aY3y",
+	"K3lPqtLzpaRT2KuSIY1uO6vIJznE+Tpi9EB1OqzdUuAX6bDYjHX4QfqgTCC+U5iHrtcMvxCblZDNJkni",
+	"Z6zKsLK+oz5GRT1nJMRLPFNMB6Dg+CkmGUn1Swlzzxdei29MfPvSV4gWEJfZ0b0PT3UQAMGVHmz12bTK",
+	"dKn6h7Yndrqs1Q3RNJFZqwxkopT52peI8r0Z9z2ABY3fWz61tuZNOCAJpXtHIdJf4KhJlEsmym+2qfr7",
+	"i0rTMl1HK0jCc0WRUp6IKdAMRjc6zgRjP4RjBq6pBYW6lGbFIAmws+sxkNeE/GyzEOwD3JCTsd1KguvT",
+	"2oCLJo44DS1QA5GOhBi1sCJuPQKRDmS1FiM/Tf7jLXlIaIqKvRBGJdx6dpdBWSjMvVSyWqKr+e/2xWf4",
+	"P4W7eNv/gLt/rH6bNQZMwvaSC8OET7qyl28jy8JVh+fmjGAEDbLDzIriqUgg6g04DrF22ExtUtCU1Kb+",
+	"g0MwO3vfSDJnzndKrhpWIbDC7AO0LGH4djvXYeDxu326Z6RkC5MuhctNM/N2CjzdNbi/VrQA3Q5IGQl2",
+	"9fiehgnu7Q8/dDMiMXrwqc2/ZP9eSIbsnvbr8RUJi98c/opSNWme0rX9EDZUH3JT1VHouelgQzvy4aIl",
+	"+Mb4mbY9i0XKo9qgnjf3XjhXWbPLklv9lUHsKy3Ld4uTZ3/pP20C7fA5O6wm6FVqwoPjf56NJdwcl78/",
+	"3I6IQ3nbQtpYPUrKjbUqfBGSlLF/7wVjYpDw9rSF/26VfxnJI/CrX/f7sOsbAfp69vy1vXV9qNkM49S7",
+	"U/RCw4w4kvBwwNkSdPAoN0uXVNYwteECiD0XUu2oihdT8vGiQyozStx7z6z5LpVpCOB9RneBiYm6XX9t",
+	"OODUpfxI1Rm+ZrTgwsGZJ3K0udv4eKtqZczULL1kQfzjonBpvHr3Wm6bd2XzY/PWxREF5jeQ993RMprJ",
+	"9ujpsPdJMaOa+ngT3FZwfs22THFZjMqjixc0yycv0hFrEZvvXyemBQ5P5ueRGYDNNriXBMBrrLaxf+6T",
+	"89rz5Ypx7Ge5//3Ya0a7ofgGz4/RdVPSVrdczDDnPBY5rhDqr+nGZQFod/Xmiri3ar4yeMjPpKeKycBE",
+	"AwPN0CU+XD+zYVTY9kSrLkFoiEVmpEnP7lC0Vbw0XCSAkRHETFCLQZNv37948x3cuCqzspYe92wZUPMR",
+	"S7g4PDFgKLAbjoURxo+pcVKwVIpSf2RtRfUsRDak8SMxlAbLK5VQaUnwvL2qJn6Mg849YYH/XKfTWb0G",
+	"v/as3H1YRLUUfE2DCD9xBG/BP1fWyFtpXKD80l2FqMeakTXr1hC22v3psHgOosW9MB7WvYYrsK9/DY4h",
+	"KlwKEbDUAI1ti4q8iY2UMqclvPzkyZMnHdTLCKxUuBM6zOAl5YK8/PDh/SUppdzOab6uayzHMUl+J0av",
+	"M5gCC3rPSMUKuxidqX58/uPTwyjtTnHD3olyX1fIDvfhQPgvhojpk957B5GPpcdodugIGHndaN9QPrhQ",
+	"w4SdmKj3d0WaQEBWJyaB6MJZRpddvNWTJ9EMvbqMLUT8ECtV2zdPhk2+ml23biGgMfMXFeT5DPgqo9eU",
+	"VLjzSgcMU0BgbLrAvyiXkWZU5avINqKqBmAeTlSsrc8DaxqTzyadNwpQdzVsdqws4yTjkw6TD3QZd+ib",
+	"fOVq6Ha5onzhVniGuMlHCk+Yt7jvDSkVYnuqD4depkIi/lgoeAHT4aM1cGhw0LqIMCy5TlSDNlKuZ5tJ",
+	"KZeJ6eBoKDYbawRyA/gBfBfiWx8f/hNV3Fcsi1u6h4SwtKz6Sn3m1NBSLivALG+lZkH1ERqcU0ZO4BZI",
+	"Vgi5DnOGppgSWPazY0vIrkuhRr52L4YH3GCOn6558+n3339/8fBp/7Vy/EWsSUq8l4uYO2gmzBgV+x2N",
+	"lXYvtSS7FS+Zr98FdINQq4B8vH6dYOPxAYzwBptGzmzoHsrDd4pQ0WIPZlAru8klAXpKxDDNDR6GNjGa",
+	"hoXfVCU6BeZ/vBhR4dzeysLs2PgFr3tt8yref5lwoQ2jRfN3w+JKJa7u7yC34Qb20TG7eNT1BJ+O7787",
+	"znaRO6OiIo+7qJydMg1bKTcbPuSVH+e0n8JwEQXxXteaGDNKEJ100lPT4hBKYW9SBz07PImqrZ0VPBG5",
+	"JlvFttRaxMF9JQB/eEZZfQR8Y0PVOqHUsbIE0SsgXrH3o5YMYx8bHe8KoChM0i3inaTirLdyoDfRXM1A",
+	"b9O20dw1AY4vfhuz35KJg+MgKQgxdtJcMwmGEQyf2hWIdXSjyLk0V3o9UevWqMJJuMC6atukEj3dKjuu",
+	"Iht2ITmmN9GC4FtXLm9UpbV7gItR8FFiS/Guli3BosWGC5/yEJOb6ypmFTkAcdTYpCWnUSzmVZAcUpYO",
+	"Jamqkj0jt6juT0+vP75+cUtKRgsI2UP0dc5yunGxe9hrGblFSTw9/cP11dvnL2/rZ7mjFLGvwSMJ9NCW",
+	"zyoVV3Z9KvsrlDkciIwueOmKjvZehquS/YxPYopZlDrKGg7bqix96ReNzFrwODFSnhHghcNDxoVR0dBo",
+	"Cjw5UA74GDxKq7HJ8e+a3NZJRg7/RZ6/e/Pm1YdbLFmOFkHQE6x3Y+jSYzXsgevpDDfctI0X7LA1r/hS",
+	"SJXiiavL3wzWqulnAOmJDw/g/dBYHbN4N/hkj6LG80WPaeyje9RBEGYbLirDxsS1nJ3j+p0OS6P+bzWe",
+	"NVkFKbx7VCE1kjuVT5zbm3FLnL1CcXbvJYB6mrImZ+TdgoA615lzjbp4ATUrDSm1TNgLrxNCuHxf2msu",
+	"/hnVCltyoTER8fb/AF11xzRwa+zqak8mX+ENqqM28ZsR3kO6YaC5EKrm7IoakJpiib44fzjosOwvv4Sz",
+	"kaLMDmMrEJHJqWZfrzOwDDGPEHg/YFqcdUEWvAwv1Lc7Nn/w+9/f+rpZHsjr+eYzomUjHVBcBEjk15hs",
+	"8HWGo9d8OysUXcQCX68bscFHnKYFbKNVbXjcAYoF7hYJ/wqNZxND7Xh/IiL2bcPU0lGouLOROUmzJjXO",
+	"8bHetqq8FxwKGBtfMeJSlUdUZmpsnc5xqip7Dy+Z1k3ayv/y5lAMHO8r7qH/ETASTJOlvCS/cPOymsPf",
+	"f+HmNZ17di7nb+7I06NooKcxuCIynJLUSwdrbxg6DV3qUZ7njsnViqcMbvn/bY/9k+yxwOyatkJtmywi",
+	"Ul6SwhiN84Oh4dOOHQ7Kr66dTqPjeA7FizbHhhZsOP8+Ftf7Avvy0MliV9uVyMBNB2U6Kl4aQjVGschv",
+	"+MvnjPyGfhT7XygS9r/0SirzGdTBb4YuP8dGNVRfO3EJ5kuBMQDZMY1I7zQjlTVybkQW9Mm4eb4f2zvh",
+	"1jVhqKV28BrpS7jAylySR+cHh03jZH/8eBr/+SgDP3WEDod8O1hGe6qibxpq82AxVsjEx5WiLjkjwVnc",
+	"Gy127okxVkVqn34AQKX9DeXf9szuyQz5cUa6XoJgs/1ecvLqLetdMBisOMnsf5TU/Qej9n+ZYIrn8fh1",
+	"20XzsZHQQzGD6plMwWYuCOwEt41qvg6XO3NLNS/YbeYz0rVzW8Jh7utJjnW/ulj3mmGRePCD1jkZPm5x",
+	"6W5Szk96m24N3gAHJ1lwpVu1mqHbME/QSnKa/hR10qOBPQUcBM7+GFXyaHE8yAEosf/Yk7j03BNBw/RU",
+	"lQXlpcO89BJJu8cmAPon+mh6fPdysUizQwf52C5fEQVrRQt3O8KyZHO2kC4b1EXDxtWflAV7Z78f5eMe",
+	"xSALyR6jcPo+a6NDvh2L32OBZw5OCypgp4GpwwW5/bdTl117+qq4rSGWtCq4ufRsSoQvmrfn+76y64pp",
+	"wJfEOgLblTDhJh2iIjRfsQLyv7Shexe67Oz9YMfbC5EKd/xB8MMnSMXp/4eZ845J85hKnhfnzMtOjKI5",
+	"S67juy0TH1jJNgycUPbZeiKt+S6WVp93F81al8Kalz5qpgECF6cW+dolNbBQpmcBPNgRAVdGmhmw7mMf",
+	"SeB1JZ7LzZYqHq131uTkptwlBQc9YreI72aGNdnRU2iPl4xAO3ZHwH9MKSgPJ2cyx3cpZTG2EXseNAlu",
+	"E96oZfagjJ/LnFWVsGOGUxsQZJMHmBL0UM4Ovw6FG+tihaLAQsYO+AMd8Z5RGMLkXo2VVkzIO5C3Ohc3",
+	"IXj34wEbsZmSDq6bm5cv5WQQYxxo+9be+KXyJqKf+YA2YyJyNp7odHGRpn6ZnieShKu6mfkj28eUQk1r",
+	"GIU3ar06XbP9kglyWi4a50CLAzHKfeYzwmr0sW2KFRdPnjz8cfBCAW9nrd5FR5YratB9NmHNj+D4OS6c",
+	"NjJDROAFL1UfrK9K2YZ+Cv8Y0kw2s9RRNsCQBpkmdmsDbyVgWOiGnZEbCCrgL3XCM+hE4ROCpT0vuMFI",
+	"wrNGJbnUdW7sLcsVOwXQkIbYkwf6EaRowxqp8DvySAfodR/Y+N1vv9VE5W+v3rwgnz/fYtFcVJM5FbZ7",
+	"c0ZwFt0GCmfkSXRGjinvnDg5/tzEGWCakKQT8unRSoFpumzd/pugXCL+8vh8IOBy3n+8pERpUh3F7BCJ",
+	"GgoNMldj/WKoJeQ5/i9d4Wq5cHLRlH1FtBtVjJRsAZIQ6A6/PPGwbNtF01tiGqvCv/JbdkJcFWhZ1LJC",
+	"En133MLv32iyqEQO9W3hGqFYbk/lCClEG4w2hatMbig/jhhwag34dFw/FuLCHTuojCKeJT93cieyul6E",
+	"n0h3wYmIwJcVakSjcEqUCwkG4pfTZHmnKKNLbPqOqQHZJQK+Y8KwwunTyyZSavcUehKj0xjWS5l2vvRa",
+	"S0n75lgT5VAFJHZ1T6Gzstok/Avd7HS9F4Z+AhIxYa+U4PRdKbkTJ42w1/m1Jx7fDT6qvGoq4VO9Sty5",
+	"47QsPyu5IQ9rYhG+IK5sXzyjIU3JH7eW+urt4eyNqgXb7vO/0DuKLwfuyKBGVVB6yM4m5YKpzLMfZ4hV",
+	"sKa04suV0bFqLzJfJ/zS+NkN3YO7tGaoibvKj1JS/3Lz7i25gdPe63vXjrUzXE/3eKjXoZFnxDYFboVu",
+	"6sIxCqzdozd0T1ayLBp7SGdkXhnnz4gmTIRFaq1G1b3zyT7Z3erdSx41IoySpb3iC2YXrcSwRCKu/+Ua",
+	"rYk76IDZATtoF1s/g/BgYxQy2grgByquDip0Li+CvHj+5srJrlTkw37L3L82sqhKdkZeGe0d/M2pxLUj",
+	"rXRhv2YlM9/lzEtJVls9WeC8y9AULOUS44GKmUoJTX5zb32+jJ2DmVUIuDisyEglwP4+CNulUkwjbACJ",
+	"oJt0jJt1wO2SPDy3pl0buOCIBM6Piq6NrS8c6KV7yWrB9j4wbQL+xImAF5/K4bMGHUtAV4Txz467NAgV",
+	"1etqRaJkhqWMHn8cBe3bx6MHyr2pyVE32dCCbm2x4+QwSKW6F1nqrLN3vnesaSW321hI9jVQ4fr0BekC",
+	"/zvWuZWMqT4pl31O/yfn58C+OpFgb+RBdnjiNKbR8NoGJU+PODNSh4Jf8MHyut00AwkpFW7Fmi41jUZl",
+	"IJHwBKHjEQS9+P4v/unPWf1mIuB+HJV6miEC4tbTGrujTtiHB/YneLTxDIyHQDfTkAUp00F306vxSzD3",
+	"E6zMTmWf2xKUzK1zp2BA/paW2xWdM3PrS+OB15R86/UuPiCqDVM8v/0Oy0LfOszcbQSR7Npr5YQETZxk",
+	"JytmrwlzqtnTx5Uq47a+U4ihnnPOFf+vKFdgKqn8NbM/aKKN7b+7NG80K++YJt/e/vWvtz5UCxZhjTHY",
+	"MCq4WBK6o/vvMnL7l6vT//P89Mdfb6ENN7PglsvI7W8PLz7fEsW2jBpd4yVdu9w8I7evXz0/tU38+tvj",
+	"z6d/sQ3BOwfO76fDGUUJWbmPmIHTAV8QNoAG3ro92nirr96/mn1498cXb0+CpTr5HzAjbmZnv/52nj39",
+	"/9j79yU3bixPHH8VBHciNDM/1lWybJdiI6Zalt0aS7JaJVm7P8tbBJkgiakkkA0gi2JrFbFPsw+2T/IN",
+	"nHOQFxJJJi9ZJbXdf7RLVWQmLgcH5/r5nH/+l9hBxeduX3G7u/Iq2jlXL+l1GxSr+dpeyzTv8i4gGWW1",
+	"Upu9b8TAoMc0b/uvYZ5bqKpLSoACfizFrxXj7OdfiTPL/wUeTCWsJlfo0gANqRqJflEIhP0UfeK7Ehke",
+	"ZD1Xga5spLNF0e9sl+oDJlqJJ0xpjCqL1FL5X3AaIunfHYLAAWYuQuTB3TRkKANdWFlSW6Tf4R+ZF1Ov",
+	"hjKhREE573djhRLJq8ttehRhgIGJPr7XBdnkWnKI1ahqIyNmc2B1DSlKFd2l8Y/XjTG2EHFsUZpALAm2",
+	"S9bMgiqZJrU8hZY0mssj3p4rECr8MC2hxxU8FjxcGN8QifTSN9KZFBTZoCrAwhPtHQTHEZqlMh1Np9Y4",
+	"i2FxHtDZd6EAiH7L6N1lCm6kc+WoRuGY/aIEVffiSIi0t3w5445xxG/ZZuy3W0V0VvZSfHSGw+5Hww/W",
+	"QZLRrkJ5jqVKgJOEq5Bzr7Rf/fDqilm+qLtR2/j0+MRtDnJc1sODYnK8gQ0Z4qA1UdoKUVS51YaN88fn",
+	"Z48erdHYrdRmePaaqHxZoZPldj/DHsUYJFv4nb+WSSwm7D9VR818tKndvXze+gM7kyrsUySHavgsoLhE",
+	"uHTy0ZTYBGvSCx1BWkHW19/SP71+Z5nTE6AlKNNewzyZlPyaAZK5mOKjs+8fPTx9tCVoJ0R0pGtkr8SA",
+	"PF3PDyzzHw6lzRilyIweCWsvvFbMOPRkWTlRPMU5KW+EpKm/qJk23jkSSfiOaKha36r+QRu388EQHzNt",
+	"NwAzth3EniitpCKawVqXq6UFT641GN3R+lWtHSRPmF1YJ2ahZvzIf+UJu9VpPhNUZT7LxjYkA+MbggWj",
+	"Gyu7A9Drjjzs8K3ACBmpkpjyDHjpi3JXEiMmVGKfMJ7O+cJW49CB0+IWy0rI6+dYGldU6WMzoNO6MKv9",
+	"8zByAK0yp7VqeXhLr9+DxzYUzOrsegJlqZuD6dV5VBtYhEqoIAZUBZyo0r/2476RaSqSdbH3xy0AiPxY",
+	"8emx+q0bWxsgjgvKCrEjgZRRMDvwQRfepOKzshDn6vlPz1+9JfLRNVg3IIlNVKy2ysWKxgt3SEcFQlM2",
+	"fpPS2vW6b8TFtvIfYneMrpW7s80pj1O5vp/qWW1fsGPENm+Mf06xLZVtQPMxcIaMdOpVNpsYnWfxWmfU",
+	"G7vq2610atM2bNB8leIuzGdItwZJ1E65EUnbMUG5fXMNF5T9VqrKwF1IkDYKSZ6bOJkaLoN2YtIWAI5c",
+	"pQMmy/CBP8pUvKbd2uGcrTR+6jR3cbTWrd36NR7jXwVPcQBt0S0LjjDr2GgqArcVcOLC0fNGKuC0hZoG",
+	"Svf6u8nqavtWIzgm9BdFmLzhW1MYMpZbVosrgaNjpo24KBrCQCVe4N036GMPWXlbhty0+OjltbjjIqDW",
+	"xSKtOx60lFFrrEW04bWXvqiJA7OwW1JiRZvxoUkBu96DgsBKS8XQCEyAJWJzqyIRT9HChBlXBrtG5J6H",
+	"eNCSxAFUe1PdXkwYLLsl0M0C4F2aYALU/dw7xvJb4aUoBCjmXmCQghji8KN4srYLPKxKXZxEIUa4pJ0e",
+	"6YjAuFHWZ3mS+dvSjlzWAj+MeC3CI9tZ8fD9bdonl0BXYx1RTShIUWMCMAILQviqoiCrYpMhEElfk8E2",
+	"hzpeihB4zQcx6m32dpmOBqHz8LyUZ8+fknJIlVVdcxYPkzzCwHB3qCthsHrygioClytPt+D8ER9bMP5A",
+	"uxh8dM14Xgd7IeJNJ1vyHDQfzjWoKktqG7BaMDOAKLJLzZDAUVe0a7dDCu6HAx2mtW49tk7TbQvoX6QS",
+	"Kv0wU52d8ExG0NA3p2TiqWNvMx2/BNhsrHF94u/LlNtpwOUCU4OCcSfsiF2zOkXAWHB38u9tkGTaYtWX",
+	"tvc+6YtI9glaPpjjE3BMqwVYlAYoOhNWyQPiU9o3JVLJhWyT+zg4jYAtE16t1F8LEoHwyHXTaFNc/GeK",
+	"5c8Uy58plj9TLF9ZiiXc3mvbP/2H3ojxnzmZP3Myf+Zk/szJ/JmT+TMn82dO5uvNyWzmHrrjPM2vZR1/",
+	"6wB0cwnjf+lhU54CkBlKqpqackdoJQr2XhTVp5hJoebQUVCnCXnea13Utq3V3ZUyUk4gjCnivffrocu4",
+	"F2zju7MTcUJujFDRSxtM3gDiiiBngIkMd6t0TUxLYbUbkmJDo+dWGOpmW4N1tgtb+djoWVyxBICdAmiN",
+	"uzjnXEtIvV06dGJwXTXwrdpDaytAUyvWt9y4NRKyE8H6KEr+/8sY3PncTYVycgQV1jzLyCoIFMhgcZWo",
+	"xYANyzFngDk0hiYVG/ORfwJI1thPmNKR+Odr/PN1WKzlVpCzaOCzSvVZ+zCRqq2Lc4abeh8GG3hGZRhr",
+	"NuYwKQXbDhRuTcrAOakmNjBy1kfTxHJYaf6LkjoiVGCB9Yw3JyCYWi6Tut6oAhI3BvDZjMsUgWyFapF3",
+	"1Tfx2cqJeq5eCjfViY1TCN2IuH2AijB8gs21uWGgzWSRLNjMPhtdyVuZUN9+uz2HObym723c+gqjc/mu",
+	"5rUpnts+Gbwm8VLV9RMtbB+xHKQtuDZahenqvXD1If+igghH8l3JTKqGrCNYyJRznAlvSRONIHwnKp+j",
+	"lMuGmwX+FIBOLeMsE8Zq9cDie5qeJxsRdqzNhVkb4Gy6WnPntCrCqxHbO5GGwHiab8gioBtkJqDT39T5",
+	"3Stm1Ehn21Ho93tO8C2U3U9+Jd8KPmtnPxeLWCx0ZfLFeMOuhsFExQyAMs1lkmybtjOLa8IHWsJY54SB",
+	"OQeGO+9ooAmA3hz1+pO1e4AIW5pPpLreNoe23ec/N68c4uhu3RCV6FE+i9qlz51l//Py5QsWPoIoWYMK",
+	"9UK6GFAfnJuKWVRkQ/Q7EhjmaoFRX160+gCWLpJHxAF04KTXgH8CHFK/58361EZjTQ3E1kucj8RsWzBa",
+	"b9EjBpvfoAXpj4FvCeNZehkrboeSmgjj8Er4s5SuNYzIRZ0Jss6Dj94Ei7xDvLKCLbMBMoaHFkIiNXLa",
+	"G7VbL1UVI2vJvEYrif6OLx3puq/V/j27lNxYdiMyt0fFTejoh5NQzxyVbm4lbx1WvyzOKcty4HSW4tuv",
+	"HqdCM/y+QekcxMiuKrE9LG2KMywDUgmu8qwNnPVT+iiQ0yaioQJwW8B58VG666XnVfHo1PYwV68LCCNg",
+	"ZzXSOaH6FYgplit/WtPbBhw5IsFtRnmtK9gehpeCrPT6PaTe4Snc835gjbBpbfnSm9HR/N8cT7jja6wy",
+	"HBmbc+Uscl0swT6zK9I13gb9Dc/F761hl1/iCPJZvLhMJFsaZjuhm10R4KoSq7OIAZa5hsuXENVthmWA",
+	"FuCFlsCp/VpCgBCgCUHqS1T2eeF78Il/RlFz4cRSBcWmI/eax2uN4WqOknC/hth9dax9pJo6ixsNJZj/",
+	"prEQ8lAJORlLBSGi+zbnvx0gvx9ACcXvBBWErA1/Cuuu8tmMk9YM7MfN8X5t6Jz0w5VnQ2A4euPnKtFK",
+	"0GxX3E88XaBfj/IM+CdATmpoS2uXJrc5T6/3ABpCdHMkdC5Eph8AFHFFwvmsAPOjXmq6Qy6BVmPbihnk",
+	"ImsIQpRY/e1P+6+ADcqGWDmBWakx1cWNUiCtKRD7l1CSz083ofAWw21ahKdTgQBlbeKW76cLf/zBRYAE",
+	"A4anwLKPs6g3IW0JrD+fL6t1o53Yzjxbd580Rd22kcR1kLGRZIS+2YR+VTFA4tcckSWSEIjxGAtGxsGF",
+	"ghTlnBtI9CMkaVF9i+yKx+xH3JiZ4MEnsXomMOdDuf9UjGt8RF4JILAMqoOSqCR25RdKfTVTzjJKQeN4",
+	"H+C9c8xgcqkUtkpZQ5/AtPWcV5ia+FTwCEwzjSmWAsMOmyFP0gWU4PjHOSP9sybcK0MqN4JVxOfEQwIh",
+	"8dFOuwVjqj6egeUqGeqPA/C0vAItKoiK0gXLXG5Unw2g7gJ5pOZcOiiMkg7rMaCOpGzPCNuV5SlYZfiW",
+	"wEJSodhHnen3Mk6ur3dMtASMf8ygON0o5W8a6HUKWw5Cv6Vcg9Q7jfCexXVT1nlCeSu5b2EV2gnqVXE1",
+	"F6snVILC7tcRfzK5UoSsxKXDn+rP78cOib2RBH9HqMCNw3i3LYjvL1gaGCLPfcgI9Yn+GeLnsQrBRKwk",
+	"bU5b1KbD89rw/t+IBV2de+WJ4mEubfhEPE25tbEw1zgAP23T6GD0rfSmjzCty1mr3+kX740J+lvMbdcH",
+	"uoaOH/jsGgpZiLkS6EkNlbWEqhUkvY5Hv4HL8mDk/2uqEqz8h2jp5sVz/pG+ooZFjccbViWgEv7bKhbh",
+	"9y1mTXA38pdkjPl2QjcpfCZw+iK/sOCmBnNcWYj1HUmbkKf41j5Ik29QxAETmYA+RVa5J5hFkpZxxSCY",
+	"xVJpG8oR4PHXRnDbEGjeuqLDXyAuVm8Hy03eX0l6G1viaNwoPLeyo7WykLCyYckapPAlzaW4NpD1xVt4",
+	"oUslqu3fcqm2Baj7GYDkyu4pC4iQNRYOp1OADYwCxaGhWB2t0td+wRPkacwgbHRd/eXvq6CCH4/8t49u",
+	"uYGGBP+YV/qqfMpreErlV7+XYaYqgOFmbqUo7uHDjdYH+IA01+iuCT7bPkMyMVy5bTJoXLm4NwIJ0O2C",
+	"RI1XV62AY/WMPIMqEXwlsGrbwDhM9SHhcmaz3LpAc14rGomf81thEjlqCuaHJK/3IyxfsL9dPoDwgv8K",
+	"06omwuTEBMxA0JYVUpRKftQJPqOUL2wG06p9dWBY9mIjmyTjEGHseOb0YL2n/vHdNzZ2KfBtUqKr2ZzO",
+	"Rb3G/x4KINGrsIwP/V+8NH7ZR2KPSXxuELaD9zE6UsGbD1GLDkZ4WPyczLKUKvKamJyuG1XrpgthI3PT",
+	"TsxyEedEaiPdoqETewek8fCdBtrYNnRjm9sZvYMc2/u4dq5nLysclfCY2pA3wpWHXT+MIicJ2j0XGR6x",
+	"i8JeEdI2enNbPd85aWJVgotOkNANv6bbpgPeu1YcgmtEN7K71v1Y8ojXN7ASeG6IbzlhobZeCQNlZH12",
+	"fvroOzZcOAEtvbN46d46gzCXrkVTLn6sX1pHzQRTSMWRRYEliELdriPLoAwAJLL67Oz0tDqxlqewXOSY",
+	"YUCZry2TZCZXo3BDrYzdCOQNmWkjlmagDfSiCcNo1WwLKzSMsV8uWXUITet+VU5tnQTBbhYNHSFM+gR/",
+	"U2Uv4mkaQH28TkLhK9pt14XSI2l6bm5iq/djZbWCW+qfE/jn+5iFALJR/4zG1gZyL9tKlpsaIaKytbmm",
+	"al2NNaaNMc8e0t7aVBqXjOBUTIjJKs0SHa/bbNPfCM2VN/XMaXPiiSLL8SowEcUSuEzTsGQFSkAtoTRr",
+	"EUPBZ1fC3mWMO8yykJCocOsbcaCOml36VrrsOllry4mx/BjX2yOdbQ6K+VW7gk/GuehDbBpeEx5aC/I2",
+	"bsYBm1cuwYXBl1LbRKuOkrCTUl0n0dbBF9zrlMCagO0st/qG2lmI3qkkOHv8zekm5IOmCm9RNA773Y+N",
+	"vkW2ZNfumK1loZuGmn5Dc2RdYiJ+YdvT1XhOXNAOS1VPUz1X0IV43K7Zi84DPq5xHgdxFOAVe3gJ5W6u",
+	"5on9BTMoXHhy6Sva21/n0PQ144tq6tN/z+voPI3zG73DbOQPNVrj5QZUm+VNRhJLuONDbgW0KiB5PCQ7",
+	"+MJWqgmAvwSrut2UlwSjx+wVRSeooZSiE9LREQdAm5lULBEjmTThX2zyw8c6V9vpb2LqiRad+Wnj/VsQ",
+	"zXHr2ETztAzLIH0qdHGkSUvKub0PTTbldp0uA9YpWxT3Qb3eA+iuAhZzwAgoy/lgCtgSXOkDjpo1zZTT",
+	"/V6Wm0k0WXZZ39ukYFWf6KaNLrNK0UY4L0QkrfGidT2/3m5n65taF/aWu+pfGm1LeQuSU5rgzW9ZnUjT",
+	"82oPCht4vHslYqkYQj3iWqNDU+v8EqE7iGXlGJZCEVOEKzrpENp5VdHtrqnfeZfvcqZzCo4vGURZ3gxj",
+	"cpmmGvw9NgIyJ69/LIWgbUuLf1J/QYtvIArI9XDhxJbfdIaPx3IEX41M50oQHJURIyFvRcKGiwprrptr",
+	"NtW5QVez5fSwJ2FlsCvN0dS7AHWGM8FtbkTCBKQArPyI7231yuX4cmV540tX34L4iJeXrlGO/sJTrmIE",
+	"VrwUsLWCXRVGKPSwrgFiGbIgmfF703IvKGe7XLuHzGhjbRBOJtRooga2+WwmEpZnbLigq4a7UHf/DO4Y",
+	"gNsb6mTxwPYL0JvQxVkhHXeCz/boj8E0cFjHxh14qo0RBTXwFq5PeRstR1i3sbnpKY3De23Wk/zHvbIs",
+	"v/YnIH7MK5y98L9oGLaUAsQ9GC3qEKfP3r1Z9oniXX+HGwgdxokcHu6Z4ZhOEKdoz+ct65Kwco272xRW",
+	"xcxM+/hVdY82H/1GFI+1tgC+act7t6rjYk3JutVrl9a1rCvt9yAhtOGyfqPnB1SwoC5sE47cPDQwjgq9",
+	"ApVTw/bc00nNHYukJYusUFuXYaOHtFUxM761xUSWW8h4MH/gZsU7u1csqdTxsljV1H+HF0ZTQWejR7Ku",
+	"No2y0pHuF4fEE+1WiNrwtvI5w3eiSdmY2U1F1nVxqElPs02uCPnIz7dYyKJgG2db3p21wdVmFz9yMUQL",
+	"PnLytgE7ch3E7G7lqTZL+aI5sx8Ec/3BF+Zn/7kQBbZyoq6lOkwg2Oh0Y4DvjSYSgRXkhp0ahWurQiMo",
+	"pIi2J7xsY8S4WJ1IUwM6ANDUAH3cE8NnFwxicLbPlK4UqyvNbBkfLivvSR5XoakrsSsrzEFcQxtvmT9Q",
+	"qZZ//PaZ//K0FOXM2Be29vAs1UMdAY5PBS+nhkX/qMXBWQ4m732QqkHxZQgGXE1iglFiDhHNon0pcCiv",
+	"ROKXw+nnbViw2x+/ZXNdN1QC+1kevEoqBPU3y2+LKil4WGzov2IR2n4UFjx304by9bL5IE40Iwsw0ixP",
+	"0wL6rgD4wX4s7nLbZ3LMuFocNzclXFvhmjpf4T3QLWGLaGPVNmuwdOIoIrET591hhM4o2jPDZVwIMrRt",
+	"pNJimV+l6q91NQTtF1IWxRvKR3pzuRA95hf6NEjQjJsbG2209p68+Oj2iEfWSD8QtT/eDnGrZQmssEJB",
+	"VvYyFiHt9l3G9OgNgeSinwweX1B4tcw5heWvSWTotaNj0u813Ku0KTvlYnc4AJCiENatZDgf17Wq/2fR",
+	"hdL7X7+dHn3Pj8a/f3r86PO/xNa5SxF8ApgwdFNA5z9+nQ3oy8voheenkbtrGcMutmlrNqiBL4w7x0fT",
+	"BuF9H4C4vTITcBD8+ofvIBZQQKoIvTjtZXsnqNhN4IISD0IxxoVwx4ygZMu2Wbq0E75ocUYImWYN3iqt",
+	"8c8igmOV5cNUjq6joclnT3+4umRasddH5988hujj62cvW9CDlc9cM5yGdrPtD92SMgRk3Sakt+1s2XCT",
+	"R7vWFs1IiwudF3XpWoml0dQycOPc8nR92z8H3EjRLktPrVg1VenHumYjfimVy2ovLIS6SBGA9QAkC1Se",
+	"lQmdpYLZKSDB3Sg9L7PUNQcEvlOtbgp6KeaJNII3QyPnZucBPxadsISetkjmRc/EUCcL6HOQSP5SkakH",
+	"lr1788I+qaRzJ9wJxu2NhbNKTlifTQMAG8f7rT6BeNv6XyHIJRZYZijVBXRaiIRJ1WfDBeNsAgZcKtVN",
+	"PzRfGD3UflzgBkINZQj0D4VUEz80vIRWnEB4GDisQ+0gXJSrBowhcNOFUM26VxpM1wcjc85t3yteLwbx",
+	"RFwb9z6SR67AM+BMYM6hYkCqm4A0AAtSWocakeVzFTe1blEi1kDpPWFnbJg3PaliZi10vg4lfMTTVJgW",
+	"la0UQShGVt2HmFC/F8Op1jfbhYh2Qtqm7zS0OWwKiopbsU370yvt5Eg8uxXxJqhpNDFX1Gakgie2X5wJ",
+	"EBvupgGanfA4EOTpuLejJ04rH5zxde3wjdFTV2mpadUnT+IB8y8WtRJwquzSxqhTdQKVuPJ/UbQo5aMb",
+	"bOd1wszwhctIo+VM6GGHiCEFke4ujERv2C+SVFNSJhcsV6mwlk3krVCtaqsiuSVQadJW+9NWCKL7hz5d",
+	"JV/Y+ekGVqodDkZF/tdMmD7VZrJ4biPXOHQoFl0E7LIa60JPQRuRIK67Rlxgb5/NeCJWnZw2ga/q8Y0Z",
+	"q2i3Yd/ACJAMcHB0j38qbYzPffaJlsD/WNl++Oct/YCBG//TcOH/Pzep/4+/Af1/0RP3PymdCP/f/9JD",
+	"+DTwfX0Gs+2T1/Cf23h1DQDZa9Y1+tR1CfzVVY3fhyTgaw7z5nDhcl9FagWyLkGhC5blAU47TodbdNni",
+	"R3kDr2RcQt8Sm5J/041YlFEDL4J9RFdsKsjt9+blVd9KfS5HMYvYZXjQ7zEwMytGuZFuceUfh2toS8YO",
+	"6acx0vpGFu1OFz3CLr4OnyvVRia921ktQYZRwnIJbqBAmj47dS7rff4M7XBj3dCQjJvkZe7d88BWWRBU",
+	"AiN9oqHkkbmp0flkisrl8vXzY/YK+B65EUDiiPAufSYT/N27d89/uP22/0FhFZn/1Zsfn7KHDx9+7z3f",
+	"d2+fHrNnxmhT/u37R998y8jltwVDBDKpDkY6EQP0k8B6Rc46kUJgAoXy+IP6oCDK6QUWyiix1lcqNvh4",
+	"xEcjYe0AnBJvsYyQ0+8J6Kx50ZQMhZpCEdcPiLL3ZY4/qAF64oMLKhAq0X+9DDKpjtnAinQ8uPDvwNJn",
+	"W/U+QnezmFmR3goLFOHAWdRnU25mcN2N+chZ/zaoPx1cBBh6NggqHeqtL9gbwRP/hB/zNEUw/aInu1/9",
+	"PVe1248NSi1Jj/qgYs+qOWwB8Fib5oeB5hlcFA8hXkho2fmgqp9E5BZcJ0QJAn/Hbxh0VUEkHZw4K8RK",
+	"qBqeL6FgGzlHcTuW3mHEreBpZTgt50QyBttHMgiHjUrF/B0LYOLHH9SlqkgaMpZ8PLJOZEd5Nqh0YCHS",
+	"1kWgB4ZD3SfEZSiML2QEG/qwDF0oNpMqh1bLie4z6T6owkWG1KUeU6fZvz46fcgG/s3XeXaNAchBH6ln",
+	"4dfvssG/wfF4T/jVWM3mjwFEkoUgNB3LHp0+OmaXNGeYFFxJI50JRqX+xemZE1cWZz89extMgMHHI1ig",
+	"QfnCEVehE40qMoHYLGGwouhMIE6AYoNnb/lk4Ifw+h0884dnL569fUbr+3x8BDTTgxWymEdn5x/UgK6n",
+	"65ngCuLwA7ySbAhJQLW/vyLG3DphytMPz36llcAXXLB/H5TkhKjPyfk0gvEUQOpQBrBQHDAdgGxw8D+O",
+	"XqEGP/pVivnRpb1gry5fPhv4dbYBMpI72nvh5X2le8IvkywAhHieSHf8QQEk6EgorKSXiVBOjqUw3orI",
+	"+Ggqjs6PT8uLpPK7aiNq72+XdcAGyPoE5i+LtKYUjSLE+YnhM7y5Eby152f4SwZXQdkS37vonR7T23Qm",
+	"FM9k76L38PgMBuV3Ge6/E57Jk9uzE9TIRwFL3/9pErvmL7Fpkp2fAntjceaeJ72LnveQLuFBb8JzAEs3",
+	"08ridXt+errEtMuzLJUjeMbJf1GuBa/7TcZA7U3gnMEVu2SI/4yVUAXUV+yJxRBPXlOU+3Ntj+DghE2w",
+	"NyH3rJICYLGPhfRiLqxDRYAQUYB5xHOkmwv3nrcevJzCWxo24OSTTD7j8qeiyQon1TEBhGovr3IkCKDT",
+	"37XzgidMLBDFZOh1zLxASl2UszlmgMpSbbFBZMkiLheKbOtb/jTVVtR2AqQrQI33Ln6LL3n5kZPn/kmf",
+	"f1+RlEerk/5BK3GA/YRBAzkWxvZgN3Frtt21VJh1pwX+TMZGNe4K5Fw1YwBML0xUaTDe0TICPQ2Kjlqy",
+	"/c9075AxEo7kN41HEge5si9LAT01SvNE0PtBigADNUSW/PhuRIar9fCUJYEq3H/577mAlnVSdvBF6CoN",
+	"B7nYMYo9rIQKf+9SU/gF6FRD0EYXWRuMiWKqRPitg+AKorCvqAfcnrqoeeM1ImmgFk746EbpeSoSyixG",
+	"I4Y/lrLkD/DYm174eG8mz5eqGp5UmKf94QdGTrDpEkjjldS9AD/LcysAMiiYJehL1mXvshwmrM/BNMOB",
+	"JaMzqbgKkHsVkUi1vrGBGVYxTguzuzBYmQoVeB3jd8Ur7U0TXCBbtk76Ew3hDkjNru7fM5XA+lzRG/5o",
+	"2/eMnHBaYfAZttqxfo/Ab2KhEnymLIG2JMA6Y7y2iB3afIheJHTL6nCV0DAKNY3IX4DabCnT7jSgH5Nn",
+	"DJdNgpe5VIX+Zpe1J/kXOgmKAvQVeC2Y2fe2bcL0eFVMSDz2PuJwF/9FIyH6BvEo2kvK7hrETuOjqVSw",
+	"rJgtnGmiM6HC7N756cPTo9Ozo9Pzt2ffXJyeXpye/v+xk761wNGEX+ckemUkKhQNfp3y/rMQGW11XVcU",
+	"4jbkoxvyecGj215xeeep0VxCYD70v/rUo0eFBIhsB79xcgbGW67AeYScBNxKxFvUr9nhIXUxsNq4ARrG",
+	"YETNpRXH7BKMKPS60/RJsK/8v0srOZHJB1WJFRUALv79YCs7XcPh69d9Ov/5KmofPJRsA/QkI0YbrNQG",
+	"m+0S/NYHeFFDpGlgF9aJ2cUACciZ4/amyUpDeMSq6G8o4/3cb8jwg77Qig3FhGgaG96HIdQ9Xvia6ACC",
+	"/VLZgabXFkTdW7029iSihWmtLPwWBoKYpmdaiVdr+ch2MPrxp4WGjO2ftnpFQSvmE8Yh9IXsApA2MDpX",
+	"SdNi+1MWN/x7R8icHFp8/D+OeKw+ww9n47XxFDOlrT77Qs6k69gS8XvdcRBCA9y2l/yam+r1RBu1eyI+",
+	"hh7CqPZ9evUrlp4owf7z6pdXIdLGIftQ16p9Zp0R6B08FWlasPHZDAKOUyECjabjN4LuDC+LecrZROCd",
+	"4h0Xo7MpUDONjcaE8JIRCoNu0IYxCSSBj8vgyN5WZBD/5Tc6bRDDP9Xtn+r28Op2O0X08Uglq8ooQoAh",
+	"ProTL9JrP7einBAkD2y5qeCB9PopjuXoB2mbadUuMf8Xyqv9U45rq7Hy8v3VIDhP/q1QPzpeMkLbK8Nb",
+	"YeR40Rw+ec/TGywBmE91KrxVCnlDlTA/Wm4EXIYQ/oDToXQiLDOCcKUJO9H7ZhdYIhEgDuYl/SLjSsxB",
+	"kYxyf87GUBZZJEiKlE8B9RLywsB2Li0DqBR09QZ+965TqW4G+BcDZQwBVgkKPFfV66+wDEG9dns9wrvo",
+	"+zFJfB9WB2Z1gCvztdG3FMpUmgnlzAKeT5mpPnqHfvkxcpJsECWM//pfwSVXVnUE0fL+UZ5tzp6cnZ72",
+	"GU+trkZbHwSeZHzKAyIwY4NAsQD7WqdTVICFZbDQh3HHjJjkKTcIGBMPB/+FBtnhduMrOjWHwlUIRbq0",
+	"7kUzVTguFMBuyMuMuOOpnsSD/P0GvfDc0bUbQilUC/yE6nWtg1oXCwXTkmLox+xNNT86UPoah3ztuJkI",
+	"N9hxO4EEFxd7dTvPm4p2k1wcH2AHXnrDDtNeH8MWMKXnbVe4cm7oc0jhEQ8N8NE0nOBC5coyuoVqsSAe",
+	"938aaWWpe67Ej0NwOfFRLsND8oRYKFcPTIVqWIpOz80KSXJXp+ctNhf5l7Fi8S9wValCABZkn708+eSt",
+	"g8/NV+ylXyeBhHYVyniJ5SrOcGXJ0IWAS7gMgb0Ozvrg9S9Xb9lJ8V0oVQi8pRgaxY2mGgEIZYpbYT4o",
+	"ugIu2GiqIRmoIPJTN2iUmEPlH7sK9N9DYWUCddiQjK/ytMOrijf5Q5yKsWOcwj3cREM9l0lSY7LePn6K",
+	"SOv7RFDJmPWbNDHCHjnK4sLsrktG+F6qRzxtHyyliV0myV3HSX8giUBvwK41NkLt4AGSgEmCcXavpegq",
+	"Wjlku5woYSgmK46wLZQg8pvyPc+dhRpMadnEHyUvzxOtkydFMZwzuXUi8YIMcUinM3Lp6uL5A7zhaTmA",
+	"y+L9d5iv/1H7SxIp7JQTRvGUVRaF8cqgWl7u0UumWucB9RJO40o9oT6LiWAn8AsmPmYp92d/ih1w9WX7",
+	"Sbh2a3a63UmtTLp30Tvy//vLs5+ev2JPn715+/zH508v3z6D3/6///N/600SF94geHx0dnZ0fv729NuQ",
+	"+Kj3vvR4wnv93liqiTCZAdqx3vfDsxE+Tml3DYlLTKPA086+rz2N0lW9i97TV/891CUVe1bsE3s4Pudn",
+	"Z+1VSXQ1u7wc95SzIv/XZEMi5RBA40FSY+rdgqFI9Xy5LiS4L3mWap6IpDYiKLqMVOXApjaI4LYXzC8A",
+	"ybUaszj7U3YPKrsveSIOaZYfRFX6X2koL+hx4mmN30zriqDSUHsMBWgQOy2sOcjmgYUkVIP9/bT6ln1V",
+	"KDUR/fbp0BLmTzAs578f/50f0xuPtYF1ldbmIHtPX/33Z/gn9vSyDCT+na/I6Pm3R6fnR6dnb2EwNB7/",
+	"EazLq4x56TNWGMnT3kXv0fic9z7/vougdup8VPezrI+RyhufFux3Yfczk2zF91hnJMGesTFPU0xtO104",
+	"AtVDgyoY6tu9FCP3t64fsuJgtTCi9rPy78jowlEzXl2JLYInTYUvZJdawVORVOr7oUHomD1HKRAkByHE",
+	"WsZZVpf3de4OtrY7elAQ3W1zqwEaRfVjr988//Xy7TP287P/WXxslwN70GKU6sz+GEpyhxXvTD2+A0PP",
+	"6xjqzdjtDFY0Y6X2pPGW/kWhg7NF9UyfjWXqhBHJE2YExdKVsNiZAw0bZX159Gb/oTKwVsndOjjlmmxY",
+	"/OslyuXary6FHj/yEar/ppQnNbBv8cyQV3WEANGH3PEkQD3AicJFiyYxgSK8KcUK7HYbR+CvP2y5hfRT",
+	"KDw8xsaixQDqqmw1P0FxwdzifvNkgbuNmX+IXjsG+EoY5E7ExHiHZQCJcj0ep1KJQeOckDegOqdW/d6l",
+	"CP0IwhgDuWwqda8KbdO46DPbFbPfTT1NRTeXNQ0ki0f039pnjqKoCV9z2c0S+UNXKvmHevHeUnl/RSNX",
+	"Ne02EQFgqB8KOD2IcGT7zGg987YSBLxFaNcDu4hgihwhSVOYGy89rBABZ63MO0G2HDPZZfVjQ9zghxow",
+	"8Lr6wyIZ7626oDDoV5Vml7E27PxRSbUAgo7FBqWkP0/ELNNOqNHi6GdA5G8uIFmPm7+1JbetrBHoXit7",
+	"66yD98fk/GnRAl+p4nihR2sobCodul1XbeDoai1QrU7Ncktzk1lzkhkxTuVk6prTTYWwUgIpxP6lmgCQ",
+	"4wW1x/QxCQQFXQiJK2wfGSwcnzywdEBDO6b/ijb9gMMn/YcxdUJYbv0PqqhMpr30nx4LIxTQn/hz3g/v",
+	"Yobot1XCEmlvjtnTMMjQFlzETtBEg/sX8cdiGabXYWVqx/rLOSCHuwyKmd5JcclTL0WUMS12qKr1sPxx",
+	"JgR1b+DlG9qK218aa+pNqidgU8NooV/dMXsfYFGLPgmyDKgNhauRSFEGc+XPxhPsWJpzk6DNAlaRrcCL",
+	"hIdSAb23ByFDjwBzIcnuDc1xKkeuzwaYaLnO/JWm3KAffA3CfYBSCLWY88aIyrp7qlXbyWqBZ2o1YcbG",
+	"59FYawkDjWnRdR2O53d0N7xTiTBsjjBH+4o9yAZ6p14GDqHTG9JxwUURfRYIvvtVlRwIpAqFKA2bCp66",
+	"KfXsO4vsgbH83N7CczdmbWcmrff3d9844Itcp4lOoIOM8tTNyVZ/9qk9UufKJXqulgvNi9vO5KkIxSFV",
+	"3NAYBgG9+wvsWKShdY9XEFnaVZbvhsq4A8nAiGc2T9cUdUFkpfB3AupFOO19Vm5NgQpUmFLhpBOoEXlD",
+	"UA4I0Bl+smC0pXri/SC6fpHhSColkvBmNuM3WM2r1UgUCN6rKX2azpcnVWFk3QoUV/1Q1Qhw1KELTjpm",
+	"ufQuaQpN7uFqSDqQKG90NZv4Tzm2opCNH/okvCRAlp3scrCYEzFKqYq7DzoFe7IBYsbf/XiHFDZ3gJ8B",
+	"AZtyGwo7K8S0VFN2zAD9j1OMrGIRUgSN/PmI++3/cE8XUyXmr2+KyJZ1IqNsKZArhaKwAu6YUP96Fz2o",
+	"kMH1NUBWJhLwSnIjLpjSZVGuners+tG5n33lRYHB8fT4O3ytF43hNunLivsBDl53pcccW6OL+r8ltQro",
+	"2AF8pewihZreArYI+qwP6wPjCUm1EkfQgNWod38MjIxlraTA8DMVrencjEQN0waOzIy70bSibAEvyuhM",
+	"F7jZ6A7hOQiASYVah96buGb1g76CMX+ByrUcXKf6lTPYuxVpQj9yKHCFgwKGXyZyPEagwQOrWT1bny2q",
+	"YM4EfBhCg4Zf8zqHhz1mbwFBznHKCwVKfrgm+kUhtv/VSJsEgf+gJaOhJCQM8Eu23WmQdwZN5dXOKtQQ",
+	"HmOdJnsaek2h6wrlCxv8h/eHB8x/DfEDCkxzThLjhLpAfQhdoAG1KoAMUkh9CSEQRX8QHjsI+FbQEQvC",
+	"FVJmq3w6CI+FPYu6REt6eMqClIcKgwrMX2NJHX5l93jDNtV2OxYjDOEbvf9IheKUrTBw3JC4Hc0cKyfq",
+	"CEs1WmpBnPl9h77DBkTO0xVg2x4ixIHvAMDOPXzkUSEr60roGnXvySf6aWMVE5YewdFJNNzUZLsSQBhC",
+	"YlvqffFKuLFGaV/xjvN2IcanLJOcGXfTMnhWLlRdohoyQBHg7HsqjCrGvZNcrJUCf7OvqdWA+grvxIAB",
+	"YPuEvztc4A9PGGfQqAJmW8oh3UGfSQW/JW83j/Tb/yDH47VlGbuLAhbW1bNOsWCqV8dtheHxo33bq3fV",
+	"RH6hur3W3VzXYGMSDSUW0JkgFYifv1nrW394Y7AE4I8K45Uwt8IcAZAYfrQGRTzw14+R3mtgP1QudMDC",
+	"HTDOrpzI2L9iyYjJ1eDf+mwAlSKMsxd68gKwJwaAewqY0Zy9pp/7H9QAo0ADAKmwUFJDvVp/hT+gbSAT",
+	"6BarDKp8v7cr8HXSssGH/PT04QimAT+KI/yN/wT+YvCEEIegYFSqD2rwglt3BIwDR89/GFDbjxF8hnDd",
+	"ANQwlRCQrpDWT3jGkAwLGMSP2fsS97ryiEqzKUEMQboEA+OxfN8VfO8QuZHNBR7cOph3O5saAApgbY9w",
+	"cjsgFdAX9z9hL+StKKB+9RgMxC7j4eKjE8gv0dAM6UcBkAA22POpvBFPliK4JA5ciXkMK8W/44+e2fhJ",
+	"LmWlwLHE2hfEDptw6Gw4dOhlDG1q6wsQjJ5TnU/h/jKvqADQPySsQkk0lwmzuiz1AUwCKkQH50eMZAJd",
+	"fKuygD1zf8rCrWB5hqa8dfnopgZfX4C4QauuDOGHlpHrtYW2KBITYlBpzG/6Mz2BFCeihRTlrQ9sue9e",
+	"JY4cgooMtZtuSGj+tFsZ/EFix2I8FkQkhHxstk4pf40rUv6N/q0zsYUzujTXLiG3vFflB7cUVdg5hhLr",
+	"i3gFxx34BuhVHN9Xk4cn+MexTlM9t8t/j/ZFHE4mdoxF0O4iJo5tv8E/ddjS8E8lokW3X41OAzgcg9bo",
+	"4Kab6jTZBE6v50oU4Tj/BX+UQlINYxOrMvtGpIJb8Ue/tgLyMCzbUj5g5xqbxpYsqmbWc2WLt5ag31T9",
+	"5C0nZOMsiDhwg02xnczg7tmoQfJXnR7IND185aIf2z3A+d6BJAGmb80YBoKRUSq4OsozOI7wGzBGecqG",
+	"Cyp960BtpHqyTRzhInjmxEBRKfYv4gLOgPdcfOaFnrzFX1EDEiUzKxRA/ioOhDxCJYPjD6pAjXlgWaon",
+	"DO1zWJfCJi+o5IEch3kB4FIJQ1ZkyAUDaFe/oR6lqFgLPTMf1AQo+wpyheGCHD7ljE5ZlnIlakEMXJFa",
+	"CIItRyCWwg4YBJRqTbjghd+ZrgIFL/TkCjah5Yff5CoSQfxJs0DthOsZkHX8ZjWFEtFY2rN5JxDm0ntD",
+	"pzC44kjQg8l0mGPTSBxfQoosxvENdDTwj3KWz3oXZ6engVmQfrFKydtyzQHqst1n3wGQZcvnYvfZP3+E",
+	"SE/o0N4Kw9Py8CLUvsjsaj3dTJiJgGBsgP48bBTJa9CTRM9VqnmytpcTKi68XHolKWehqIP9b0jVIlIW",
+	"/iY091XUI9ZqwyPgr9Ug5OC/DSJZAxrSV6BHIHliNZ7oQLNdaOndz/PXeYKjU5MzYR2fZTausDAdswOD",
+	"DxxvwE3a4VzD9vQOCCBb3CJQGyA+OkCTLam1RzrV+fZ20OZDPOMytWv5WnJwl710wmeL7lps5YuztTxN",
+	"BTcv4dFfPgNXyKGmKc3wUE5Oo2kpodXqv/TQ1qD7rFAJDcFpNvA/Dfos08axs9Pzb9D0AvtvRMVvbipm",
+	"F6GLhwqV5K0wIjlmA8jKYHnKBxVKAKWD/rJQIQc8j8fsCguZIwUrfrenMkmE8sadXyMvnbaJKWKfPW9s",
+	"TOfMiJHMJMYTqOnCC10RSOlxpf4jIDiM9KxJT+qmTs6H59sgkEMcFBGaGnul87XQ499sj3hOiRi4EmFR",
+	"vHxcINlIQcxTNqRog3VQO7Xttxse3F4or+TxTOUEgCtBZzT2J40xEBQBKpfKPX7Uq1xXp/HratM4Uj3f",
+	"OAxC5dhrHF9C27k/cp3js5JWwtLQanXxHXRuwLtPKD26nctO1b8DJJQdUSMtFJ2BWRXofcI1m3DHLzB7",
+	"7yqzFsqbqONUa7BGnU4TuqsDeOsxGwhjtCl8f+KrplrCoLWDXQtQJE/Q76/k14VKbLNffNj79KtKiPN6",
+	"SHlGK9GJoH1CtbGh0g2ZyBhsOpFOB4TTQALcUNf2Eo31ruog4PH3YT/5qfsV7NZ8eu4sG0zdLIUaGQy7",
+	"sIryxJgXk+4ilCjZUKVeVLtYrpKh/hjNXN7T7hyy/SqfTHEaXbZrHmKntz2RJ9w5PpqGv6tEfPy8Bulx",
+	"zhcWsUZCkKKdodscUfCrelmMoXMxiRYulmvwwLIBLMKgoZYV/ri+eHGdfbOdlOqRE/Gro7CqhlJxsMBa",
+	"XSblRA8Bh60qzyvN584lNuOT5pqL995UIIQUtK1uhMjY0Oi5BWJlyIXkSgFZgGFeBBF7Y0EOn2LSHbPn",
+	"AO0RYmcB8yoYMCDZ+Mkmhffaj/L+lR6YIF6372B6wEIfxtb969uXL0oR6Qe+MMO7CKIuyYvh8zUW7r66",
+	"6wu72A6uMmaoNvdWFnRuVo0LixV8HYiBcEaOmr2bp7m5RVP46et3fTYTM20W3vFyc21uCoAebB4eL7VU",
+	"bijReknv7ko46Pk/Gj3b4uNv9RYffi8TN+3YzaZV6rbK3jtRIbWz3HsJAVcNjAmd5HNm+nYNhfvzapck",
+	"UQSB00Ppa+goBnoUIi+BPHW4iCDIjeCS7968sP0C7gDinytYC0hgqMScSWhhpyfd6jSfCQvXJFK1yIQi",
+	"YGHRrNMZ1i+GD3vlONKZDG3BEAcIPZ88WWAPNH7HO/YwcGmhLAHgRDF3H+7csVfY/tNFZruyFhVuJf8l",
+	"pVl1MUoKSulCAFYs9yV7o5XiLDgDpL8vEInCtGZ8gakwbKVbPeMv9a34Umtc/NgIzO2fAIbord/S2lGt",
+	"YHf7re+gfCXj1orNPdHnp6e11vkKjg0SvQtpAoxJvLv5p1B5eC8lvHsj5IuPmTTCLn2tTrYg/VxPz77n",
+	"348fjo6+4d98e/StOD87+j55NDo6HX43fjh+lADPQr93I1US6jF7/V7KhyIlFAMALhDWCcO4Y5dPXz7b",
+	"BjHiNbe20zAubCRLpbqJmJCHbcMG940gBKVFOHXQu1DJpzNBxX1VYAGoaPK/hHrR1Bu6WPTKoglG2Omf",
+	"aBe+3P5ngBntXZw9/m6zrLSuR/ZDubQ3h2t8rgzY65U9sNbv+bj1e7nxf586l9mLk5O5GB6PuHFLAO8n",
+	"x0RveQIP/m9KTybXW6Hdwx4gSUq35CkcTwGcW8otKCZUstuVUmn/hkPZ5o45+eT/uzYcDrartKFhwFAD",
+	"UVGzq6NYKxg37voMe716t/Hw99JNE8Pntb3rwgSAhHCjCfAu82bI+Wngubkg/PQ5NZKsIlvEDYCXCHTB",
+	"h6k4VGKf+FKlof4xsGOb8rSZEWP5sbdXA/4h3cBiNTq9rV9jtn8+1bOyux/2jYBHDu//GYKla4FaXIAS",
+	"ozNH4Erwp0rzyhOmTT8orZLSsg8TyhYlgWWs92K0Ef77vq/5dgITZhJ3d+4akftgt1IIBFRMuAKwcO+7",
+	"qQ00iRHAA9okqi8BRhFjCCZXVZIvPrFs5FWhCiD1ZYG8NyhW4hHB9S5kXCuB2cdAKBJQ9hCKLgKz50cr",
+	"RfKEQaEnHAUoz6oDEcfOgTOLL9WLh8H987jxb3IV3cKuWrRNrux6jmmQWelsJEKG+GQ2T10BL7yGZv2N",
+	"f9WX1732JledXqLPAGgTjn+3JUp+K08+mVw156NxLNaJrNxWApQuNq/k0RDcakV1JQSnHwviv8lVh/ci",
+	"1Kx3vP+dFimYXFUXW2S2y62H0XEjaQmiUvBrgR2OTRsVtPAkx721FfRKglTyBlZQAd7ayvLA+c1H1JE1",
+	"0TqB+RL0IXQR+HuKrjjpSnZDAynn4ASURREAiViSQUSiLjBB8fVL3dNyp7qSv0vYDTJxix0ptgnwzywr",
+	"ScC6E0uQtJNP/j+fT8i0arSbvC18QXmokS5AhzFbQvQ9Xknp1Iso8nEF8o85t8fskhnhp+TtpnGonyQT",
+	"LGBz5irRKhIRuIR3XTmRdS1fbT4I4+jKdvIPvwxm7hfU6ItjOgwFPUoOV4xnmYGGXkpsgV7mXv7HemtI",
+	"gFbOQYP0p3qykXQQO13AtIeuHEI9Aq6xpZxfQcSO+NtR08tv9As9+XIEeiUa88IblliAwpz2t4Bx1K7b",
+	"voS/kJXT/vZl9LFXpFA5H33F2WmtS/WbzR1uXV4n1P/dqSH7Qk/Kxm0OtkP/ADC6uxwhB+nAtUQanP2X",
+	"Hj6wEJ2H+jVhENSIW/af75R07H+8fIGXDIpdBV4Ib5Kz01P4tq0RShWGCjeC/YZZy9+heTRY1Tp35BXZ",
+	"Ai3/0emjqO3sT8PbPXKbXd01HYmpn+obwMLvrlEE9puWvxDUw4sm5asbhRAhjDi75WkujtkzgBouYb2h",
+	"GAOAE0L8hpi0l6pDJlEbpU4VSxL5RSPD4Bg71U+vIIwfOuPolMLR9cYEmwjll5AWu9uScXr7ySf84fOJ",
+	"EbeCp80W74+AI6PZLLcOoKghnK0Zwd9Xq4vQ1SLkO+0I+c7yOZm2XmDYJcpdsHUQc5xZgS0jFX7xSLDP",
+	"jxS3q0OlhC9oInE/oJ8F0xEJTagr2bua6nk47CRz3B5U5EB+/J+9OjvKs83cdydBYsKtOZYpLnAU+Mib",
+	"nmMgehsX2PTn3zxmL+Vf+oEo1UAzixepNPVCBglhaEJyBMMG4WV8jqOELJF2J5WKOURKguiBMDNpIRyx",
+	"KovvjXSCepV/lGmX5eENZunl0Oo0dwIm5W0d02dO6z6TY8w/AXN/M3Iz9UK0hPH+/vEmJtd+1NZBmyXF",
+	"ikGepqH0z78dg/s49tZ03VV62W++adMkXG4jMJKNHE/77PGjR36hwOwibO3Y62dYnVa+PuPOCeM/+b9+",
+	"Oz369vdPDz//S28PWts9a7w3ucWRLL6XXIfoeHtj72eLcKKkctobNHgiOsgGRDXGCdx3a4I1ghkxyVNu",
+	"mvUHlbGXoFK59VeQQGg0uNGwB4UNXmFVzJE/8AMwkSBGVREwrhJI9w65FY8fYeg6sNEvX2Y8uUv9sU+V",
+	"FqiKi97JLTcnqZ6c8Cw7TvWkfTlQZaKv/bP2DukcvDXCi8eBj4R3ttDKv7NDsSVo2xJmG+1SAdhWgV1r",
+	"aLkuv2Hv4gI8IGrYXcB+RXElACYoCqqQcCeOQuvC1iU7XxocVy0eg2LSDx5lFauvCw+nfiicHN2QO9zs",
+	"4WANEXi4hjmv0ZU3E7Qh+xhQZtxSD0rBSwh1u+ASazSoH55SfsCS1wwwgUoUHIduKj4oKJaokC4Nfnr2",
+	"lvk7bTQdHLNfMqGwnTFho1Rb+Bl7FQuA8T7mwaY8g6Jhf/MINxdCkekbQ0vAWpc3/i1vYWm+6LuHKlzH",
+	"Ggit/VC18Sfy0cPz1tdPZa73w4lUXeyGs4dS2i+KwdMFU3p+kEQbPhrkckkQO7faboVJ5KgFOd3Z6SlV",
+	"CVW6MUZcMeu4giYmL9G3WgKyiNVaBcOtUolicmWpegjp/OPhqV/DoL68qBQNrXsaur9dYitVEwfd/vUg",
+	"Tc0PA2xtu7bCDUI23gowlWSlUXvOMUAObWkrO42295MAH7NOBqC+V89xWiSP1XQtAiXiZ68DIA7a/eHT",
+	"gQQCLwnk5XJ5EdDL8jRlpOBCb56VEwW0mkdOY9LICWx9otADttuLhDmNzagwAmxE94ObSOtMpG3tJ3kr",
+	"SEq+6M6Ocpd7F71v+Hfj0+Hj8fnobPwoeZScj09H347P+Pf8VDxOHg43/d2vQu78JvQuekbMuLmxELvA",
+	"nwI0NlLn2VTPmVYsm2rlVUDra4KW9X6uiLCnXZLlXfEF+9vlA1sINlBtLFMfb3vcbwtp3KpANVwNJ5/o",
+	"p88nxSlpvi7YlZxYvx5smKskFQXe9NXVMybUrUh1RvG9qU7B/Fo9hKBR5JpjGE2I0Q5dFYM8IN0aLcE6",
+	"5r1ymQ/IvLfdzcWTREJ1f/ra+OVx0j+nBjGqEdavS6w1Uq2lSgUfo1yefd0JbwodpXoilV1f6o8fJUpH",
+	"+Q+EQJgYjkN68+NT9t3j8+8uiApMTwyfgXlHrOc6KSurqRsQb49Mp6llA/+fHwT511INKjD/yH6+jgL1",
+	"L2IiVeXbvT1UeQjFYvTLK42UZ05n2xBsFAO5L1LSYgBXjsdzvO+5dHBOdpVSMcqNdIvexW+/1wxwe0NO",
+	"pNM3Qi0lvkZajaWZge/GA7ZNRYq9dC2Jb5YPUzlqltoTeE+z7AL8MEZ35KopFGTT1oV4UBPz60yoRKoJ",
+	"kPOlen6d6LkasH+dc+mNxltRuL+pVhNh0OeHV2r1b302wMlcJ0JJwB9UCRtgc2RyDcMnEwyXrN4ku8qe",
+	"Uz8p+8g6LuQ1Meg/vPnbx636Hiuj8IO6azF/61er6GU5dOdlg3yX2wSKmDRdnwAll+QcGNC2F289yguS",
+	"87hQP5Ng84tbYQiJAhyD8EUg3KYwSZ+yhfCpRAt7sYJKqZBjkL6NKhrL9VKJZTcifBhjXGlK3gDVSYTH",
+	"e0eFnIpj9kMxGm4IOKek3tcm8T6Lolz5jfSnB6qNC9sE3BoM+UCeHAuj8YtTYQTRW5SE7FiPl3Lvl9Br",
+	"jP+mpdcds8vqJLkLZN34FED+CHiNBd4kTS1Snppl6aKY416nsNzv3yAMK5XEffZ/m3GMrNZ6lr1YU6yo",
+	"0mJXmk9/5+DPQHoX23uhiNbkShTnsuUZLwZ315Wp9OI3WEIUO+DPSvH3DjSJ2CESG6BU+iQECKiEuJbl",
+	"7thwbpzhyvLRUhvmiDue6kmUmM//asY/Hs3ksHdx9jh69k8yI26lmLfovwTQpzq4Tih38yOH+46niH7o",
+	"hZbUxazPjIYcNfCGEJuSUJXSOry8w3cQsmYGLX8E+95Qu/Iax7776fj6ZfOyvmpAfy7tgdzaeW1fSrWP",
+	"7wo4xhBKRwkmLbabfPp/eqVoV0tdhDI63XBXQcJhguMrLp5baaWGgD9cpsesaNFERiPtlTYESE1uvW4f",
+	"eQds7LdLoLKWALkcaNtQ3ItD4J/ywH5Q3oqiFxR2IL2CWzYTFP+DM3MjFkunCO/5iXCVbk8VHBnsJi1M",
+	"gfDgWA7imV+ll3w0lUp0dBTo6fCmu7bDqu9O46ZY+bcDm2PwYABnhDEgwutSps3/0242uyoXqd3cF0A4",
+	"Cn20VYq+MryvKYsluMozZvK0oXL0WfWN28dXnkIXQu9LgZ6vzKbTiP5lmlZxBSi+gEyB1MW2Uc9ZkY4b",
+	"N//kk9/ZtRgnb6o+5KPT78umceJ697KQA24rYhlZPRNoqeRNNISIgPKsZs5tKxJNdZx3gvdNWlDUpbrN",
+	"hbMO3xtPFBYXVY9UgMwLRCbg2ROzaLw/tpul7eQAddoIu8s+4YFZQ9UJl+NQJwvm5nIklv0npCbz7pbV",
+	"QAxY5J5i7MAH26nDX7SVod0DL2fl7Vf8Nn7XHkRO0ANi2oSq4X1P+Hpde1Ix747AWbfrWXyp19SgK2KF",
+	"uRXU1AHMi0IlTQr2afmmX/BFnarZZ9gMeICTC4EPpZGNu7Je+yrZHwNAcOWZF0Utp+1jCTMBeJX/8ka4",
+	"kSJhSnx0lS51rNaB6KlbMMtlAiGZY/bo9FEJcVqRAQzOeE2hUKlPOf4jqsS73L4t4Shre+BfPOYyzY3/",
+	"xylGYmBP/n0Jb85vjl+za4Cs6Z2fnn97dHp2dHr+FkDxCBdPaXeNjZXhI+dHp2e1j0BOqHfRu+WpTPy/",
+	"iWXqYvWV/R7s1VoAvzlXrtBhv/d7o6m3qdTEvyJR9uj0rNfvJdKIkdMw8oCrx0czcXR7en7MM3mcCmeF",
+	"GplF5gBcr/xC3z+ld9Ez49H52cPH+O9rbMzBzDnm1vC35hamruxZdSIX3zyk73njqkzT9Po9wYfXN2Jx",
+	"DYCClX/Dk6k2UgAm+EVPZ/Y/6stjtPZWf6998HtVELvSxQSQFjszVRHEMziFD3MEJG6vGaL3+hWH+ILV",
+	"jE+MEEBEVzve0NZpZvaYvS87MwuQiaAgADKHKT0nzjpvKeAGP7DUH+Y/DCzDFe0SuhUKSBv8DvwTq9Yd",
+	"X0TNhwPriB3DutXz44/KAQ5Qk/zuLrQHtWH+1I1/6sY71o1oFVWlDZOvXFWMkH+9fPry2b91ZqluQp+j",
+	"nlJIYk0h7Ohtwpi15Ceecqm80hxSo1YEAu6OTdjnpbF3CEP2rVnQlTAvL40+1P8eZocmBFsZ7wtxxjue",
+	"BrOSLjew2HO+YDyVN6KIKKBzIW0lckOk9ZxNtXWUVd0UaPiJO3F/FiquRG8mAFcBQs+oc65BP22ZClye",
+	"Vnclu4hJCwDClbqmiPu5X9ziF/+CskA81OJCEoW4GVNvm4Dx4t2fZvjietBi/13f0ea4gw0/sKHwdYoo",
+	"JuEOJ6btFJvRQ+12pHlogILEJ96bggqMDl8QMwJUFZEqgK2FIpsatO3O+9tfS6dTFn1htBTopTBcQj25",
+	"oSXXL0ITDQJs6c47eqdECN+en5Yo/q/kZOrSRSgKRMSf9iYnTPuPxYNgaKc38yBQiWRP6YnZjtoAlvVu",
+	"qA0wlU61owAeRPNrW7LQyGXQrEs7pjPo/izeK6EBrOEDizu3yx13uzbXHmvhLtXwoJp656xEOEKIPpn0",
+	"2UTeCoXVTVKxwQtu3dEzaBp+/sOgD+BUM2GP2cAI6M+aCU5cNJDGBQygIZHscyXmx+yyAN/HW+Hsm6L0",
+	"N9S6h6ZZJPFO5W2sYB0byp/dxjP/EUJ7uHOkrV46TSge9XupdbtEf+17CZq0mZYhIJdu877NVQvcOlik",
+	"fwLW8hUzYm3ZQnM7x2rpAkjRCVa5bHOW/DeWTtErnQhY8P0PEXdQh2Mjx6jhOLyCGWyvLb9mKXlfbWh3",
+	"GpesD2pjQwXTqjodazPRzgl1tF4WQg1Tv0pzsMZJ+DE8d9cN+sIKlWrz6RYJDw5ACX0XeDKGC2/njAQR",
+	"UcxDCzCmPMDkn229/VLdSoeg4Y1b/7aR/G8e/B24AGdxSXheeUWHG1S+ptPdqcwm6CsoYIHKroWoNW6M",
+	"Rjpf1cUb3LpQ0wrobAGQgJrfoL9trs2NBQsSiaWtV0ss4Qv7BJi9uEmlwK+F1BsR6XnrE9NpAfptXcsQ",
+	"eoblfDeZHG+rNbEzmEWo48HqHi810MKVYAqu8JV6IIXiiCf86CwYC+i9ltbC80TMMu2EGi2OfhaLRsQz",
+	"gp1ZA8O2jxNKS4le2krKAyaTU3ea4BClgD6Ko7/zXvtwRbnm99MK+EKqm85apOonCYsc/QlqfXDi2uvE",
+	"fyxzm+h84Djg4zFeIifQlEG4nHRQgvUB5gwMEwBqIv088NLaGelEtID/7aL398f/abwnXqJoQ6jAu6Nz",
+	"bfyARtoYMXJsqo0VbAhQfIveDpKHM7vzqvBoyOAqIEX0+qQW4MVXwh091fpGiobqQmGR6eavzmXeMTmu",
+	"KY0Vm+3QZeZP9QzQKoYLbLGvCMl2vX1VMf8kk7WRh+fOonbHazloYMhvKkB9aIo7rNP0O6K+dBdQQMLk",
+	"6qqCt7GLErkRi3VA0JVoONCIB3SSzLsuyvUh6ZMZ6QfWr5SiIZxsYNkG0m4VAO8I0MVFewS9+fKzH1OH",
+	"xtLPYtGplfSSQzTRL22lyg/gVnkqEpYD6daSxdo2AuSfemK0W0s0eMmGOoeUOfESUO/pBbjPlEvG4s+B",
+	"t6ABaOf0mL3E7bJOZ5mA3B1XC+BWekLeOMIE4/HCqqU+S3IT6pWhxiSSg4fx0r6utaOwTaDKGIeI9t6s",
+	"ChVPRDhvdWiV9y4CRhcLLnlsVuLAJd4UgnG6phKFymd+J1I9ArziW5CB3++WH/NnsYDFknFqnddGT+Ce",
+	"PEBCTvA0HFOuxLwUy3LJtwglN2I7p3pylIpbka5Jw1EriKrCoJdTIbgWfiu8Z+Af1S/1SFHgpsfUMxdX",
+	"Ki/05AWOomMuC/+SbsksYBp+vqme0OIg0VWBohD0q12qEbF5BvB4m5RMuWcnn4qRrb15/xJosizuEB7H",
+	"4cL/RqTj40iHXxJWa5f4SPh9A15OpScShCKg+Qx17p4UHrx0feb33eiUZSlXxCAnFZwxjEJHQaeXUZ8r",
+	"LtjZaStgnXjRUKLFIY72X/GoFN/wglLiGJNkWL5oKxkNxSBP1ywdYaoHt9cJFcL+GEPDXQFACOwPdSXB",
+	"fV10+uEZpasfCYcKdxhp2sc9BsEH+KBh7v0WuGAhf/nwlGoyz74J+cvWXkmY1z30zhRL2lmddkxQZ2BU",
+	"aMNSQDzC9Cb0BO6gyWZibWQvtwCLDzgZRqdiqSvj3XOsVwHlGg/y/STcS9HrlDG707Ixb5YGD7M++wXM",
+	"PdHrPbaV5MpMnIQ/rll4vCS08m4MYoKhXgB4LABfQ0hFf6P1CwMacNS9Q6cNiQkOWAMU6ETeAhs2ltZr",
+	"JWACALogoDBRfAy1olS4yFHlwmfERxkL5z/D71zilDZYr5TUO3l1+fJZv5p5hN94mS6zVCfPf6jHAcOX",
+	"CXokdvEQelpLiDeIBlYICf6V3vC/KwP73+WA/u3kN370j9Oj749+///9S+9uzV5c3mdhfzqU+EUhGIku",
+	"K1VB35C07CrvR3RxtM8lkKRyxUBxAYqzP4gokBk31Bgdt2h/mZNUvgnv7XyD6E3dw89WMr2ICQ4LZPEy",
+	"8Ec+wn7YuFlNyQakFMalB8gKb4s4BCKHquUZlylByEpTxEe9G6r0XD1hczGcan1TINIqF4DLjmHUA/9Y",
+	"oI7V+phd2pugu0rUGfDEl5GTWIl6XM8bsB+XyHj6bJx7hx5eypyukqIuUawvr+uSbuREXLmFasQoeU0y",
+	"9oIR1FDX+hxLmWCkUzG6CUX9oRulpiZbW1G1UW6TWOjoCDWlyUnObw6E7W1vKAdWnp5wkW2r43I3Fcr5",
+	"qWuzBrvmzY9P2ePzh99dsKu/Xh6d9ZmVH1kiJ9KB5S+NWwRPIKDil3k4QuCB0GVBJTfl4SMcgAcbwCwv",
+	"qwPsCDOm9g54650L0dIIOmQAhyLDkpAOnDXsESoGwHiWtRCltfGhFdkqovzNIF4YoBrzkR8DGopQFmDE",
+	"SINSH2FRCELlQb/7ulwvQg8uC9DOWYDDy92PMNOnOrnzbCi++TJJ4kZZkSg9ADOOvweciMoYRQNo30d1",
+	"sKKWCqwOgfrJP+TzesSEEpVXWmTstho1FNQSRDJJalGHGd1YMgAgv0UFZA0EGBAZuVqwEbcE3eJFXJtK",
+	"+Mqy6SKbCtUACU0L1RoPukXlwJ1h5KgFGk7VhWln7DWkskRiSwBdaKOGBOkxe2+0mhCkrVcVwJwskgt/",
+	"c/UDJq3Aor+/59w4zKdwxaY6N9GIwB9KCk67QGHu1r3g9gas5aEogx+hoLOtdlnTmULOBJbnlwh74qMD",
+	"7O5j9osaIVhfIM1NFzV854p4xlBUjb4VfyqagyiaKzlRtSWRQByjlSDLZV/bBo2U5pjAa27tjVhg+Hzl",
+	"4rN9gKeY+e2pGzeoqsS4AJKpNuGGEh5ONlJDlSoNrcvCUXhFt91nU8G8bYdOBRsXk9rSPqAvbqwxeR/O",
+	"c8otRhknmpCTq/tzzALiXXD4i88jDDbCXhfMyZDejJZZYYEKruRXUJzyBip2Ia67vCsHOE5SDfXHNgG2",
+	"s9NTiubYCzbzh0orW6NDQ1IPP8hK60A/EPVUveWAVSiNt/z6jKfCOCgmhQQjUCRV21ndmlCLP8mARxXO",
+	"L9DLsksaLEC02MARF092/STcc1iGTguK/Qs6vYRH3hszqopGuZZbyi/QmGZjt2laf55AthzQ0e2DIBUs",
+	"0WXA7W0J4C4r/UwFDYzSkR6Ml9zclBuxY9RLJjC507Pvvj/l3yRHfPT946Nvv300PBqORuJo+PD0/PT7",
+	"7/l3p99824NjzJMtO7xhiH6sdx2r6FaG/Izg9Ib95BYaZiCUzzFwCau1jQTVlU39841VclRlWNYsLdgI",
+	"NEORXjhmA37LZcqHqRgEDH28sCnKTIUsUCQWh8h4VRtMh9tWf9FdhfmDi63H3tmfIdXq3kf/DUIxWiBg",
+	"GE21FxRsFJhlboGHHNtS0xReesxeYUtDZTz1hCgp8iigxeoe7YyEBUOFGz7ADK0WRodu0Grz2zGiw/T6",
+	"1d9BO7U3rn8H2zswGrQvyq9N7B4qEe5GJp9OtT+2uN/gHe4jknVdkpGd32Fgk/0CNxwknVCtANm//8ES",
+	"6KeK6JbLJCEnpKOoOT39Mkn+aaOXlwlWMNIulxZg3aOb8V0il0F0TmBriOYkLkPvSXT9V/x/B4rfyol/",
+	"9/HIiMSPhKf2GBEXBiHPuUQAS4YQZR6BrWk9j1hVfDpSAPSKv4UV6AwqvSDjUmIetvMAfkvZpfIpflM9",
+	"87cQ1lgjOykFgHCL0pRdvn6OEaWiQja3wqDpip4Wft4vt1S5KLgj/ERkBNz3KWSdX4eBdXf2/ePxZe3O",
+	"f5Nvukv/ywNL8+9TIh8hyng1vtZFV0zlTgE6EUe7lJXLvaUWCFfA0Si0KjfU/qdptQ2S+GneevNlUyKM",
+	"rKU39Kan1Lzc2aGuv6jTPKYXgvoleoBDXfytaS+eYiYbIkAlGyPQi1o5ATIXqaDOAujcDbXWIuVw8e4B",
+	"46SVpIPKd5JdC4HjY/Yez3kt1FLcRl7YQkWRUDqfTGNgAiJ7l3WkAejhe538/YXgtYGgFIEoarjn5A5R",
+	"QtqScCfvfRNPhDvYNVzZxn+aW7gwqDRwIB1iC/ESbd65xlThRZHTCQ3edCETGzi0RrXqK/9lrt4SAtCf",
+	"XeUB60uq64R7B+n702KERCTrB6YzJPdG7vh28hrW+X46ybtl21wCA1OlgRg0SMsMVvV4KJ2IIydmWYow",
+	"1C05neL5pVc6EW+LZ331ICjV6XRO1wRNMa6yeNshm9T3cRt6JuBeQhgiauFpZl6qrkjH1EvIV9oJ+9Iu",
+	"S72GfSk0WJXkApC93bikEOLtZD27OQJ3Qbi029ZE/evLgpoUOE/BJuN00ChjV2xOQYaLnIYlW2lD0PdQ",
+	"u3Z447s6tnsJ25avv0f2pQMo0zbYYHQZhkTQwGrjKNsDIZ25tCvsh8C6UAEJwHLnAKSQGT2TNkbOFu5X",
+	"28aEBND9J4yD/2ABwh0Sm0bnyPoU6zXyo69ZhMUO4Sf6RcM8/fMI/vv7briFX+Bdfyd3fHulFg/2LNO4",
+	"ggHYrxTTYy4b4bBMrggrLbB/Njkor7Cga1tdtiPOcfs9uR9DHjAeA29vh5b8ZZK042JtgeALX9uFlxMt",
+	"wGo5Czdem26wA78K6s1Qm7TdGtdDgOtMPwcc6BKiO27hzYhboZw2i3pbMVSClSwKQPnWaBB+sYZgpwZg",
+	"6w3ayLAZJdfEgqtEQEYO8XrnfBHAi9CLXgh3wQBpB+K0DvqLq5g0WoljdkXm/geFYDSVqi420YgCi1Xs",
+	"0jBaGPtklZ2sQEJQwHpD441xY5PJ+SWamvdkYjaalvSHQ+Gtw/5A7ycUGZFDIStO3262ZUBY51ja3Rya",
+	"BIBpXmN2B6mDryWlAQDt8EPwdeAvjVXkX6og0fDuQ5i6K1Q2OfW1Itc+5KQqW7mf7CTS8mG6RnaefZQW",
+	"NFn1ar8RIvNmoYqCsf2Az/xj3kJXTmfMu5J+zbQqgGpUwhJp6fZm0u25bYZLtc4+g7oALzTwyeMKaj9F",
+	"LfyNw1MjeLJgE+/0Wsfxp9UNfafgKX/MDX0BZVGwACIBLA7/o99djA94HV8zeydcqr3Cgd4GSWL7Ve3b",
+	"qKOZu6mYMTITE8GTVDaw+vql+sFwqb7YjcTRdVo/6tWXDScTwM+Gwm8oVHfiAiPK4Xwq1H6edqjylTbA",
+	"I+LzQz4OYcop9FOBXSDUhzrQQ3V3nyBoInQ7hliVtEzfCpPkAeEG4C6i6KWHOc/d3OIwuCvHzb1Yhd3K",
+	"38/+5vQ3eE1lACsibVjBrl4yr0OTD3BZ7ndrCLX+rseOvwo6W/A2SasVkaFC89naPAKOoIrK3DP1x7UK",
+	"8BLZ+8Jo3Nj1/D6V/qbz01O4Sm5E5prDw018OQfkU/oCI7cw6+5BiqptZCgT/ebepa1FYawNyUBTn7Fd",
+	"idIh80yeBUg7BFT1fxkbQbUzFbsjEGgULaRG9P3dY8RIm0Rg2WAIFYciMqfz0TTmUv4IA/5i1UKNw6Qz",
+	"wahFGAkXSkKsHxHtICBEJCZQ7YvWA4RXdwxINgkQ7Zs9+UQ/fT7x8rG2YPFKmFtopoIB3uo0B0ReBf0E",
+	"KAauBg0VitT8fRcqFK1UI1E2zFjnF2BupAucHLNjdsUXGHaD3nfgsHd1WdPj8QU+xDpAQlNUGB3mBRdU",
+	"vc12aZQ4uFgHpbwV77KX+NlOtWN4R6ei7aejyvl0SeEaELdpmSFsOUpzADyXFh1QvxMTrfe0cWbCGTlq",
+	"vgtfCm5zg9RAlaAKbbSaMLuwTgB4JBKJg5Ssqbx4SS/sThzoDT8aPdvi42/1Fh9+LxM37Vbawjp1i9CB",
+	"ChT2zLtCAEK/n0BlRt9Ku7aVM+Tyj9mlYtw570eSk4nJenA3w/UJmXxC1m/I4Xgj5HX53j+QHVbMuts0",
+	"Ou4RhE5mGKQPqokkCITn6uqvu5hmTbEAqLa2gFSF7w8NeRONt2WJew7F+Tp3bGDtdNBfvuSMlyGRBHBu",
+	"SAx6SUfLCyYQkCnFHGP7kRqksNR72V79+87vF9PYImJwfvi3x2SVgPYOlUdqENFtk/5o3rRReCefkAfk",
+	"c6Pme+Z1mddvS6VJffjRi2Q9hV1MgWBDo7dquaZdCuUrmNodabNOk97hxqlsgcjsoW69Qgi2ZxG+YAM/",
+	"lCXq08qBFVkNKwMdykHx7kFZoFSdY8CWgmkCGugQNSu+IE2LPlro2mtiQf3SxOyLokutyNWOJKk1caIe",
+	"uvVhCSJ3GIoFlFPUI5E6RZoZruqoSNKxmQCaKXQIDdVlUNiBs5HOFuRw1B4olTcTY92MMNTui5PeBnC3",
+	"SkkPocigzXF8GHzMGbaJYRoSw7iQOYBsAnd8yK2AmI4R1mmzb5DZCERcXhdkdsa7fsAPiMhF1MsGt4J3",
+	"wujcg6NfjNre2MAcCr+Bapxg3+Cf46zHb2BIfxYt3GHRQm4US/RcdVa4YO10Ewwr8aZV+iYhpolfSZ4A",
+	"IbMJWs4PTyQwRq1ivZJlnBJtrg41QxFzPMBO4LDrfb2hz9fIW+6wS7AoJHtgg5G23/7Aody0Q6CTELqM",
+	"WicQP0sllF0CMgOpinQp5saka+HevBG3+gZ7jeI9k//sOSdcgEp1V70GZT9f9m3x1HrnaiiQDIyPejyG",
+	"MnKADC3xTYy41bhiQAspVBKtJEICwP33cEsn9SuvBw9lh+FsYNkoQBKF8AHGvok967BV4ye5glrHddlI",
+	"wjG0eoZ4tpssEswsc8iC5FkFlgJqZnnq54WqoSBF4YnOnO2zLDcTYbHDB/Fr1vGuv8OxV6qlvki9sTLM",
+	"TqNlq7VjeMZNrgqMy3LfihzPDXh02sAPlV6m/e4Vki7AWz2BTV7vVARWkwo9tRFEawITCME3KmfsVwgt",
+	"oRD83ZsX1qu1RNosD0brUBDKFnVfgaFa2DoXSCQflB0sVrEsUMwBh3DWUGPrJ1WueadKL47yekho7mIa",
+	"nZmaXttBLKzKcFOuflwwDyiEoGHW+zvo2eKO21oCd1wyj410nkJhmBdTkg4vKN4kQqjxii2NAZZYY6mZ",
+	"iHsVnjhFpbRUY1eI/cFoAFEXhQT6vYhAuFrWwythHsjkqlpREZLl/jaD+kMvDTIVpeYAIpsACYoS0yed",
+	"Qxd5NIgBA/qBlNafSqSVyVTo+IoUYfBhnTIP2Mx7ClQ2Md7+axQhIPGalLewFySpKK7FpRLmmL3SAAkr",
+	"R3TFQA2E93W9XTQpDkUxfqgtyTOIOwHZurewIgXgOLYDx8TOD2pZ0xgbGbKQz7dUQ9DufRA9RPhnVfWM",
+	"bxsuqu3ktfDjA787qeA7mEPBjT8ywgq3BpGogg0YUP5qEICXwVZGiCBq+b2JaRMr3M6If1WqW6luehe9",
+	"vz/+T/P//s//BVEK+Ia9kTbGG2pTbaxgQ+CfXLTH7AnDg7HeE2yYGOVGukXv4rff65TpjiCpIPpCaRCt",
+	"xBEkyGBR1uLtZPkwlaO6EKT5RKr2UDvLAAJy5v8YjPeSSdffK363Zs2U6K/p1V89Mg9OpPN+fdqqZWR/",
+	"K8RGnvwVoCV61i4N2mVXvyV+UAt6wFLrdmli5FbYNW3buGxfReP2KmpPVgjv+pXfDNgDJwjz3ImciBC2",
+	"rJ6mBxDApAWAPyMnXpyc4eDreuiTchfQPW33Zy18e9HEDbmiaCc37gZfeNPaW1ED/HsyiGL1HGJrOqh8",
+	"gVHdQ/M0vvgekXm2PMVVBYrhoC0w6oiuJcLLYgRP6nwsTYV8+Mqv/8LEmXR/Y9KK7XJl0nePEfExsvP3",
+	"e3fiIL7Wy7OU5H1vz4B8AEsL1Im2BB7CgqOw0KPcGG+aZjITkEu6FSbOcYe1Ywde4IMfnzu5RtvuVP24",
+	"3Nl9eohd6qSU1A/rPm5UfPN9Xqlbnu1mzXoyNFyNpkf4mM0tiY5PAhO+ZcNcpq5oJGX4qCdFYRfh8Cut",
+	"RJ/aoWFJwiwo+BUKq6VlM25umpDw/gJPf8sne5XYx1DwcNxtuS3bIiV3JHyVZeiSbRE1CLwLo1KwqYCO",
+	"zSfQ/QMhCitSMXJ8mBa7WRHJSufijvc+jtquibPWW/bNcsd+EQkeA+QttEpKaCBSIoGgGsZWKFMawrEh",
+	"CIhnKsewfgDgkBTSpQ9Twh5peZBb2Do/DmQX4kkiEjYUY41norwZ/ZC9CgkZJa4onTTixsjQE4OlkcG+",
+	"8VdsHC7ijeDJU1qte9DUPEmk/xNPXxs/MCe96I95akXfb3fxKyydbWJGSmFmldN2dvrou2++fbzpxFXP",
+	"7m/4hhKkUg/Lm/zubgnaDL8vDTXAB2vYm6P00htR1kPSW6o9Lg7/qxn/eDSTw97Fuf+XPwJ2tSl1+dwm",
+	"ho/dRobV5+Ojl9yNplhWgnkSgWXe3pOrlIXDJYL/ZcKYGNstWsA/wIs7TaCNYcx3bN5LO+ImqfhYDyzS",
+	"mvr5FrtLqqV1QCZ628MSoirjUNIHFzyEte1UJMGitxVea38fAMstX4QPll1RHAfZZ4OwuQO/k6fYP0Bn",
+	"DX7Fh3H2sp+E229fO014wsjix7vGZvTsLZ80cIgUB2HOKZLfKV/R28NKUdQNAeuYWM/HoRIc7jsmXdk+",
+	"Xhx4r6gqy4A8n0/KQiTELQ0dJkB1DqO+Jt+llLe6VuEE5IhTLO/cwsghISBPKXyggdrjde7uWsPsmL0b",
+	"ciuu6aj2Lh72q1/FliM/aqC36c3F0IscGXAXn4JhjL83wurcAFPlp8+fP//+uXWaD5bqHhy0QxzJgs3/",
+	"js+mPzeHVfNrruniSes8P+qIJtbbub+Q8Yik3DqCuSBBC7Z3HM7sdTnuLzDeQ4P7lY5Ml85VU5DsMAGg",
+	"X3kqE+6w45j7ezkVF1RakOGYKpVqVFYMvlCuSJmWIytYkBrjeK/zA21sByEiGtd9xIjo1d0GiQplUewX",
+	"D40WbUVqc4QoPPskM2Kcysl0Q7/YaCpGN0BgCWVtEG+s1Gj1sX2lGDGY/WQfFEYmlCLD5ygGQbWXVCTs",
+	"l8JiPRTc7k/QjccAtdF6ho641jelhAfeBRVFzXwd5nYAQ3NXjqwSKrp30fs7r9A0jIy/gY7wPq4q7T1v",
+	"8n7xAPjE7/1eMO79d/2vLnq3Z8dnx6e99rf+FY727qOyQTojp+19CFmOda6Sg9BIi9FNcLwrBYggs4nh",
+	"c2iMhCLhmRCEvoVlniE4tYUP3tLrLk4qCcz68kRnFjBIav5R2lWcvIWA04YXxY2osdZWz/Iwd5X6eGoN",
+	"4YpNdW6K/u/cEsZlGeMywhnpz3moxoVGN3jIRdAGCMpCuLhzAmj3mwiA7t4rRTM+dA0oIvVbcVWbGDCC",
+	"pH6BcBp/dL1wdkcFyYG6r+YWvKB2t01ov507A29yVaoTuBPrF2If7/u6/gEY2bnaQr00Y400aphbMjLX",
+	"qBhZVLRWYvGW35aaESvi+4hJMlzgf72eGEuRAugX/LB6fIOJ+6fh2fxqspI6sz3DHlRtuaDwaZdrcIeH",
+	"vuOqGmkT0Ffhn9aIN55QDosvLEQvQ3SqD1iF/v8XATVTY/uZbKoaqjuPfywQsPrcO683KsPPDWBf+5Ua",
+	"rQrYySf66XOLMEkRoaw4JFgxU+YigzBins+ujZX8Wrhx+6W8M+6mpeFQOodrUt5SyVk+q6bbpHJiAjfE",
+	"P0Mk5pcy8NInZCNvXIIWuBNxOknkeNyM0IRhtyRBK5nsa29EY4ymv3RL9stCjELb8RliZ0JblHUIzYo4",
+	"LTEmkPH4Cxe7fpT5EMCGKDbq5vqJn3EoNYHcPPQAj7URTTyItD69L0r+/X50C8Dp5U8Yy4bCzYVQfvEK",
+	"9Xo3J4AwA9Yx2vCRSxfl+eyvU7HSFUrVO6/QRo7QxHxihCi/SmN8YMM319b7v8FRfvmHY2fcjK8y8MkV",
+	"4GQUuYcQ+tQtUiO7OD8kH40a+5XAxvZbnuYNdOlX9IgvMQOCY+vUfnsFBVj1WpQHNhy8A8Sq6Uknn/CH",
+	"LejQXSwvYwToR6fXVInjsnVq8eMr7q2onNMGta8kb2DnhoPRZ5yZPAWc+IlQfkHxis6WQotQUwLlPxBi",
+	"vBEZoEv96mcEPp1/Wi2kyJOGlujXubuPbTp8YAFfcQ9hBXxxx0pduK1lbY0uKMnAmxQ2GEHL/D517UTs",
+	"BqEMqiAAj6v3txX+8S9PwYfRdc+akgmdpQLWDtBeIzmSsL7eJDtszXCx7yefwo9r74HnjvDrxrk3FOF9",
+	"RGIRRlmn5IP0A5XjAiBe09UQFvzAlqIrH9uqYv3xozYl6rFrBMEXD3mTVMa+7ZavIeAbTTUwmjhCeBrL",
+	"NLVMxruOvqpdOfzp7zSestf2Rq2GNqczdt9/6bt8eNsgzPgerIPOZQsgf0o65r30SP3qwOpTqSZHAL/Y",
+	"rtc4M2IsPxahCGw5hjIWlmo1EYYJZXRa0BhhnhpfAICGVqS3hCNFoIlKg7G7gV5EqslbHOY/Q39yfU53",
+	"0alcvJE2Yz9cVdB4gKsK2+0tA7Uouaug2Cjxu3+JJFVl/Am+1Ye6pH6lYRmeB1hRWmFyih7WVMGwsog7",
+	"yMXdEH6EAeK477oIoGEYSYfArtTAySNitz+Ga0RxnXxCrbTJ1iVRVbrg94C8gdJzhm03iItVGlPwhVQk",
+	"SDod6oC5EU0wzi2EctWEQ9gkxJAOsfyAFV0Uw/RuHs6+/3ie/T3E8euXMy7A2qs5A6gq/9X/9dvp0ff8",
+	"6B+/f/ru87/0drSQccLJ4QCgdxaXqnT8PRd5c033L2Nqxi09moXOA2YD9lGwwVT6i2kx6JccHZg7B3yq",
+	"aur1oqD2o+pweH3SZ4Rn5/XbBwWMuKjrpl7Uxk4UfOtzL1Q6BZLNhNgDP6joTfg3mNqKPMWSOtW6qQbr",
+	"7NFppJUw/jSFcHr7PoaWNVY4NNQ6FVy1jOR/Ybc57EvHgQWNHNn9gK6qTUj85aZ2lTdbgisdEUDOtTav",
+	"j+1DM2GtN/6kZU58dBds8OlDz8nRjXAfehfs//2f//t50Cd+SifMTCqeMp5azQYjZPUY9NnAucUA297m",
+	"UiV6PmD/Ohjp1Pq/GT23g39DBUyMm9J+UP490Hf8gW7JgbeD/W+pDrp4/TG79AOYU5+gAhA7YdlQKm4W",
+	"YQbI9FlR4uyyGPADtEghX7pwAg8uiccFGyQDJlWWuz4biAGUmQmV9NlgPmCc4YQeWGblP0Qf4rBYoD3Q",
+	"A6Zzh98zA2zfxITb4OMANlJ8lA5auo4/qMsqw4pQiUXt4t+WCWO1KhB9Aj50AelZUNwqChnLJEWmyilP",
+	"x6EqNaZZfsmEegOSsHREztAGWcrMz6UbTQ+i9f2LA95kmDT1oqNw+WmMtaFCv/dieKX9r3cV9on0Ckps",
+	"g6gUsBpRNrCAKtzSXJGoxt2WN+X7vnp3heay6NxLKTfpICCE5ePuFUspLN9XCqZkqpK8D5zS+6mAGnpq",
+	"RqkgjUq0gfp19hc4b9EwZgcrevjTchfwSVvszd0CER5mhw7vk4dx3UOgMLz6HrGTtj/K67TpiRN2TT/c",
+	"U+yFC640kZVXOJMABwkjgBXqK3LCeICnkQ40cMASF5m20rsRDyzzMwiGjxxNP6hAVuxVC/i6VGyfiiIv",
+	"N5pqbQOvRmVNFijbsiB48ifhSSH8BcZOzIR6K+w9CHylTQZWCoMlmd8uGERw9seCu5N/bw9QHWbiZ3W4",
+	"M1IdrRMzXBrHJzTAoxE37uibs+RUfDuExZhxN4JWsYuHZ+f9nr4JAQ2n9c21f8B3j/w/HE97F2fnp492",
+	"mmD8JL6vyexBrN1Le8N4KWzz8i6kg7F/u4DJ062sWyrIwhOJ8fntzVx459dv4eZptx48rBOqMODxznIw",
+	"d+G8e5XjdDUoVYt6EQ0hFKZu1NH+NS2M3efOAvqImFs20SGh/wRBoivBsXUZfj+lr8mkxdKr7Za2wZK9",
+	"pMUD4J7aXlKjWpZDD6bjk37JKz0UI29iYTt31Kw97Ioe9nj8KsW8U5MWCuNKpDduHTs7PQ1iuu2+NSTU",
+	"vfWam5Fg3mYJ7ETMaTY4mWp9Y08Ghd/nx/PAEimBlRMVnEPEb/S6MxC7wtCJ6RH/UgF2LEkH+yxXqbA2",
+	"0NtN5K0ActgAPXH5+jnjSWL8Z8bAh2krtIixL0dt773FaFfcHQSTxBs9N+Lk33v9WAsv5aTJYIG4U7Dq",
+	"/BaOZuKE/oCb1bvoTaSb5kMUAsh2HBWU7+3v/Ty9jwIB/9q7tvl30XWVawRHaDcZ+DxNvcSPc4XROyhu",
+	"w09UOhVUljsS137BAzSW/jhlRkNNS4x45qLoqFTCzbW56QO4H+FcyMnU2WO2AoHpTxONAC7bMZcpWPWF",
+	"HdNHum3VhKXnrcIreEKvozpWeDj6DPD0O69nrQzAerFrsoDL66p3qH7uqnQYMdImAcY4LyL7G8DU438I",
+	"shn/L9DqY23Az2zqaaA3fvUWMM2k8xBv2KODBHjDw+41vHtVgP9+jdFdW0rwAYlmgp9bic7AKaKyaDaa",
+	"aiviJaqHX86DH5K7iOy23pe7jeseZHe66A2BYd1Lcwi8+R6Dutue4Gb9eUJxxIbb843gSdloHY74Bcu0",
+	"cbbPbrmRfJgK22dTwVM3RTS0PmjVGoUoDZz0RVDExfcLw49cqAoNJJTVrFMbz2EGe9Q9rxoMoSLLqy8K",
+	"4FR02JPqHhBipTYEoQmFQmVHdlMLtvdpGsprzs6/u9tS+do6dtoowyurhoYXaCE+9Fs/1XO/8SZvTbG1",
+	"RqzXEjz8KFMnDGIF1LeSQujepcik8v5KwMif8gYcgYpNuC9bQ32Ur6u1gXzSJElWcAOVHO2Fqb/aylvW",
+	"t3lRHi6qWGKxt0IxUu2lhXz08BBAHCCfgScafhGavn+Pjulrs5/f8kmntrMXJ8ZRl3oFhHms/qo+3uW4",
+	"2PVoQs9qTlIikLkkBKoAg4BbgLp7UoBOYCWPvbGbuE2uwts7VWq2c3wegOOYK4oUHknFhkbPvUOBZQ1h",
+	"if4/7q62uW1bWf8VjL7k3hlKcnKbtmPP/eA6ae17T15O7DRn5qRTwSIkYUwCPABoWafT/34GuwuQski9",
+	"WbTjfmqtSASIBRb78uyz6QppT0Mj1WjUNQZeLkNcMHTLHWt9I8WAfTFaTcGzRbsb/ox4iqkkxlSLX0Cc",
+	"nao+cjJvRdvTEnYVE8GnPw1A/l3jRXeJEV+IONT48S6F65/BcrdY2/gmCTt3rvigskVXRHltPXzlFPjk",
+	"4biCtojboagaI+/WwzcoiCGRBKzzs6GXc31vxtieXzMk8ckEN7b2aZtnfYbD1bfeJj+ZpKZLt73Y3t4V",
+	"0oilWXdPde7FhLPcqAaaJPGHTLdI8FF6kRsROvDH+wLKbEKkyzojeA6YVtg4UjErxlqlFuKplSStzgW4",
+	"kiKzIkI6vjv6rj04Yvfki2lu1t9daOStSoFVxavwOOndZIOdAttZreRU9b1qyLnMYjVApoEfEnsMGgFc",
+	"DwmhlJcj4kjRFRrlK02pJsKsSDdgI3/5/K4VAa39OCN4aC6tRcLblfZkLd4UvUuHl/KFso5nGfw0jtfV",
+	"7Xyu55SNqAb1KwCpiGlptqA9a3KfcdZDv9AbkiUXLpAtIvDDTwb2gfcp/N9a3zQGGa+Ede+4zLq1j/BF",
+	"KshP19mAS69qOK4AVTT7k0c25UNkYfGUbRDHW+B0pu8iUYMNJu6AfakJCWqSUmGg/roIvV4ziW2z6Qja",
+	"mZ5bhk4tPVPT3d+QXZJT9UH9teR5am9gYT4UQl28qRZtog05DdX4ewjXr6lUGzgovYsM2R1wO4Dsj3rP",
+	"cbWAW0tadqP0vCXwLKfqYk+x1JLg0coiuFpYCrz2yGM+03nB1cLvKV1CjVZpst5xb6hlOh7Cq/SQi3o7",
+	"ecPU3wk30+nBdWiLoek1asBUcnR7/DXkr5bdDUyU79CvHZB2tx1bRG1qMGUBtaH4rZxyp82gDiGdCjfC",
+	"wGKsJfEb0ful5PaQlTPxLlEuVemINg/bJCIJ+3GEo9+IRaTKtUTKtLqHfvJa5CN+/SGbacuyXhzo797E",
+	"64AqtEXq/pxjpVdYF6ej7O/x2ewl+yGR0bVugVbn971eKihQQqQiRRn6mfi9MfY7BdUDvsTHi/cI2JpI",
+	"NRWmMLKpBxvVm5NkO3WEaZDTwMj3DTjCjTTxz8oNjpt1981pZ/2Ztq6/Viv5wYLSYJIKyWs7ik21IJDn",
+	"KJY4v9epGGF3Fh7K+8AaNTkwcTe3Ob28PD/X1v0/vEsnkRgc4NHTaNV7dYY+AAR2LPwnw+Ty8px5CbMb",
+	"sYC+tf6JHJj3dq49t2VRaLPG6jxljhvsUSoVm/5bFi9AE+XHNWrv2HHeVTy10W2XJiSTbBLbl0Ccj1pS",
+	"TpZ9RqgYnnqbmpBTfIqIxxCRzICug4I0mZ4mLBfOyDF+e6qNLh3SuGBHFMwwiBT7IKMVjTYw2VqSvqbc",
+	"SZwgdJ7x/zOTaSoUTvXT29M3794O3F3lGRlRtTKkPsN+tLrDyvwH8lbAfLCOpCy83Dj7V+ldY+qdhJd6",
+	"azQTJXWKz9rE0fAeOCHw7qf1gw6h9kakCbiUgqdhDTFv4uZCOerrinXFoXXxVgX2VCKxnL3Z2Hwbugdf",
+	"4E/h2/Tv3Bi+2Dlv6Lfn8gH2O5W73nEPy6obiCNWTi5UdMdVrl0gZzho/420gP1sbDlyisHLCSVUQ4/k",
+	"TiNzp4HygZy/MZ6dGyAJmdQYjJLQX5jeD6YZVEClOsInm5SHEzzfD7mWi/w6VFZNDXRqZF9mOpwXPxKz",
+	"AgOc0oCfDYO18Tj6eTx7PJt/jc7BbLCM65Fs5OFtrE+HRz0pjs2v2DMFsTnasxsWfTOErX6U/ELicWJa",
+	"xe7h8E81TLtt4Vk86Foe9lg8BnxtS4k8Lnjt4VLpgrmQ50/CWsjzJ8Ss7XZg62pyPVEhkKwnzI514f+L",
+	"pFj+/8RdIc3iHlZBEWk9ltdI53djy6UYGPO6E0jnNIABoHD68WKVAXBnDMIVmt6NCeaTWtHSUgFUmzke",
+	"mNI6OWBPx7zXLdteS+QD6EJ5TczRfCYyJnavf/Z2kZBAtLch7/wp5JwDR3Rb7hm4l2B6+6SV9+V7fOyk",
+	"cmC2U8snb8fMcmnXwXJ/4hlX48qJh2+zTKRTYZLwYQvj3THpQCyeShjP5nCZlnkuUu9Yg8gA0a/nof+M",
+	"9+q/KmgKpxUrlZMZU3o+YG8Av2kguPH56uyEjZweAblL9ItTTk4xdV3NBVeucvpT4GBw4Te5Vm7mr/YJ",
+	"b+Su+kW4z7YR8NuQNjCQojOi9nbXi2O4ipJg3iUUiUvqJl4CTH3JEo278VOFYl/rF5BnuDRwxGpNhWYi",
+	"HzB/14bizVi1WfE6hqFTvmgJD1wv2hCdPx7tA56ENfvZ6Ly37ZevdK+N1c+hUfVQcsBQE3qAJ4EEWzGw",
+	"R9s/aU8WxS7td5DGJwERhU7R2XNuGc8yPfaXV1KdmZrqQrW0je4aXpfpdF37IO9MU3BlQ5uJn+hJHa4x",
+	"DtGpLUZvUVOomK9GhQeZeadJ8W1Y8VUbeWnJtwgpRHnDJW0d6GCEheIt0nYL41s8Lw6I6zDnLda0xS89",
+	"13OWl+MZ0F02XB7+VqipDm//llnqV5fKn3kmVMoNSfu/Pl+d/feAAcjazjgGuoESlpJD8DWAhI1w9gNg",
+	"7vRebr0AOvRJpJtmhH+PgnscC22gIwlfUL/y6pG5vpVqOoqMtI0u9CFEvie7AM8BKnH86ggC4YLb0ni9",
+	"Oy7K32e6BAYdcPxql5JfTj/B10fJj0fJy6MjMJWviX0A6pN06banEMDX39pfbwKogqV1UP86NgbYZW+v",
+	"6AuZZg/kTS6MHIuQloLw9BhINjjaShBTUzU916zgL9JMvFmiwllr2v2sTQWjpBQs6DGwvVoMqmq7rBSs",
+	"/PAKsijYavDHH77HnMvazoNNI0BrxeYRXh/VRnh9tGmALq0Jv9ad3nP11kHUJaKSEEIwIEqd1DtJzLzu",
+	"y3VDe+MdLA68udrbX5HDMbpejBAjgu6BZWeXv4Jdr5Vg/3f54T3ToC4YB785gZarYWoJIaeRd8JoIAQC",
+	"fhblhLklr4DSROQwfFWcjbUxdcZbRB3RLMj/gTq4AbugJ9H6zfitAMcJOMWRr0s7xP+eRGJjNi4d447l",
+	"MlVyOnN4x3xVlNWCDlFu8FV9VUh4DotwTX4k3jS/vL1iuJQjb/xh6w5WFnWTpcEF/Ggg3SBK+wLIohnm",
+	"DOGF0Lf0r5F8VdcLuDzDbeW1ieULpt1MmLm04gTJInghAMljQ5iuyQ18e+ft4RZPsOl0UiKzuWJtbG9r",
+	"5Wr4lz9WGTLX0Ou1lK0188hJ+9hO55KHCaN96+7lbnrurq/SVV23Mtee34NDL8NtvldkXG54YmOCeyKz",
+	"55LdvroXIEJubT/0cS3MA+0nUVkskMnc6Yeo4eEfRs//HFZqbw3C00gnQjdbrw0jkZASU+7krWBoCEK8",
+	"KwBMMjGJ5bFoOYvAwIX+DLdtqM0znNRWcaQr1NAvLEPyqUFzLw6j52sbcUQchVTu++962xgAe9rMRnAb",
+	"Zx77TVBChlpSIF+H9bcM3EhzjqE5BFBubxvDCp5VIn7kjBZGRvS87ZDSfjpIKe6NQJJ/Dju0Ie66pw2O",
+	"FvRGoyUY2lXf3jFg20VeODK0Q34Uiba9HT5ojZ5+NEQf0a1saJhOo1ZUR+Xfdyt9tSbzTPrRG6O2Ujkq",
+	"WyTMathNKAYGmcuoxQtundc2c5FlA3aqUCiVmDAIY+MtveJh3xfJnic/eMW946PB0aukFybgzaXPn3pJ",
+	"bxq/8HLw2vvTuTaL36fyuvrZ0euk5wyfTOTY/wN89nI3fVAX+iPrgo7326VwMXC35Z5rOvZkMKwFfcWQ",
+	"aIztWG0cRXaixfygdhWfLVIQb7z+gOvhhACWFtvPAFOHLlXaSkuBkLhGfgj/jRo7BP7Zh//+NZgh/NJ2",
+	"jkRDxNc+SLSWTfmkUDS/ZM8UilbaZS7vvaBoaGdiWITAMqG/T6xLBOiFd6vH3ihuud0PuoyHPRKPgULb",
+	"VRiPA0N7uFgOj5Lxc3oCGJof9glhaLvtjxYVOZzwsdN4jberyrGGWokxlBLAdiEqBzbVzGmNRUNwqC2U",
+	"E4XipaWWODxDbp1QQ0Gc0zmXWVO9kEUd8DNN8Dlo1E+QtYLGi0hBwWh5sawDFmg+0yzTFuIT+bbi8x9Z",
+	"J4p+Wawyxy7J0zvDa4p4rrBd7Q2baxMLCSGhhjUuFdztBGiGucmkwHiyAEaNKwpSVMQ8WtTiqBgv9Ddr",
+	"G1wOBPs3qW4ewi+2S2/cjvBx/hW6b0aLgDgUGRUVuUClBSxvJAVoOLvDZmptULu0mXYBrC7BUxMy4MHH",
+	"0AV051ALuG7aTfi9G2Q/AvK8+z7XQaTNCNdNd3/rYb/lWSnuAVnZRyx9h2YeWFez0uK87fhGQR2OHjDa",
+	"KDdiAXOqTBM0WCgPBYpqOTkg1a10os9T3n8Z3DeMZFf+20Uq8kI7ocaLPpaeNqYLXm2sUHtQMDPgu2Qh",
+	"CMIa0v2TMsu2D1R+mKu/LCj4vtarEMCRbhNOyYONni3xwBdBd4XtGPkKlbhzgaKKaXWyjoRqjZv44IP0",
+	"zWKGV7TZPjK7FSaV41i/3lL4xG6FkRMZe7JxJ2o5e6h1dQ4gR8xpJGuNBcE5T0VlqSLKl0ZNiD4UIB8k",
+	"6kZH9Vf8fqhq7+gGqo3SZY0FdXP3mlhPwlLs2aI5cKSuI74xIhM8YCeWCcNqBd95aR3Cy9ok0Myxd9Dl",
+	"tx0QlSyt/dLrv7DsupRZuiPafi6uoRXQDp3UTpG2Knh2cgoN7G/EYo9I7Jcw/LMvwaU36dTm++hdest0",
+	"6axMRaWvED85oQZPezfCCXthy5ZqqcgkuPmZnqJXFzurzRFkC11GiMtcqNYAKC3d84LWzuOkH95h7Qsy",
+	"PjiWCZ7aiIitmOErHnZqxdWk1Q6/jAc/HZ2GQfeUSGMY9F3soY+xsxupUuZfGWtqgHf1mI3+0X9fZpku",
+	"bP9SThW0AYMSoNHty/+teqvNxB07f3d61r88P+2/ev29f2jtp1cyF9bxvBgl3mWBfk1p7Moauq4FAmoK",
+	"gvmPgMRl+85rEImBiLp/G1TWeXjPQME5445empB6QDvSnsA9yKbb00UidbdkZAyM4Kk3rGofTbjMROrl",
+	"71+8dwwAt6bObEhLN3OusMfD4VgOaLCBNlPqmKdQaNv7X7RATxBuppEfvxvbXgex/R4a0kUjt+h1Ra2O",
+	"ES8qLfDLgkP4P0dQbtdshbypBujSt/rGLBZ660WnJksst/EGADIXkXiT0DLkPu75UJsF3PWhEfTJOqKq",
+	"aMpQHtdrUiJT84rWBuXO9C0lJGOO7AQbAJhFU0oiDP34Hvvht0mH2JLQMzbuE2LXgpKgXBtxsN2xnif3",
+	"A0oSK/qJOxMSndSgZd5oxF4J+03bXo8jQM782gaDgilAhe4itOUq/z96gZf8+J+/+XOAQSH/x2/+i+Y2",
+	"rDBxycIa0nhNlIVQjaYCWT5FV8FDbkGyw7y8lzPB8Cv9JLD4rv4KUEVouxHhRxglxK9Wf/MOCfpCv/9S",
+	"3WuMXaNMs40T1SyVeHq8KRgypRB3nBM7bXzXFMiPV7K1pQIHfqwLiQZvYP+pflufVMMs6JAlYD7CBHLk",
+	"8I7Tr4u/Zb2p8MH5DQ9kmrEaH8mOnYY/hEpr75QJ41qfaOjNKl4zS4nLVX6zGnyLKMyaVxswQDOqiUwC",
+	"KtI/8zrW6tKDEBT3529//icAAP//",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
