@@ -107,6 +107,8 @@ func TestBox_DropsTheOldest(t *testing.T) {
 
 // All mailboxes of a node share a limit, in which the fullest one makes room: the mails of others
 // stay.
+//
+// threat: T55
 func TestStore_TheFullestMakesRoom(t *testing.T) {
 	limits := mailbox.DefaultLimits()
 	limits.Total = 32 << 10
@@ -312,6 +314,8 @@ func TestBox_ReadsAMail(t *testing.T) {
 
 // Whatever a mail looks like, it can be read, or a sentence says why not, and reading it takes no
 // more memory than its limits.
+//
+// threat: T55
 func TestBox_ReadsHostileMails(t *testing.T) {
 	nested := strings.Builder{}
 	for i := range 200 {

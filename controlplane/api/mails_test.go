@@ -65,6 +65,7 @@ func (mailNode) WatchMails(ctx context.Context, _ controlplane.NodeID,
 // what is downloaded is never shown, whatever it says it is.
 //
 // promise: W-07
+// threat: T55
 func TestMails_AreHarmless(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,8 @@ func mailCommand() *cobra.Command {
 		Long: "Read the mails that a deployment sent.\n" +
 			"Its services send them to the host mail, port 1025. They are caught on the node, and never\n" +
 			"delivered."}
-	c.AddCommand(mailListCommand(), mailShowCommand(), mailWaitCommand(), mailClearCommand())
+	c.AddCommand(mailListCommand(), mailShowCommand(), mailRawCommand(), mailWaitCommand(),
+		mailClearCommand())
 	return c
 }
 
@@ -112,23 +113,40 @@ func noMailsText(s apiclient.MailListState) string {
 }
 
 func mailShowCommand() *cobra.Command {
-	var raw bool
 	c := &cobra.Command{Use: "show DEPLOYMENT NUMBER", Args: exit.ExactArgs(2),
 		Short: "Show one mail"}
-	c.Flags().BoolVar(&raw, "raw", false, "as the application sent it")
 	asJSON := output.JSONFlag[*apiclient.CaughtMail](c)
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, words []string,
 	) error {
-		number, err := strconv.ParseInt(words[0], 10, 64)
-		if err != nil || number < 1 {
-			return exit.AsUsageError(fmt.Errorf("%q is not the number of a mail", words[0]))
-		}
-		if raw {
-			return api.copyRawMail(c, d, number)
+		number, err := parseMailNumber(words[0])
+		if err != nil {
+			return err
 		}
 		return api.showMail(c, d, number, asJSON)
 	})
+}
+
+func mailRawCommand() *cobra.Command {
+	c := &cobra.Command{Use: "raw DEPLOYMENT NUMBER", Args: exit.ExactArgs(2),
+		Short: "Print one mail as the application sent it"}
+	return onDeployment(c, func(
+		c *cobra.Command, api *client, d apiclient.Deployment, words []string,
+	) error {
+		number, err := parseMailNumber(words[0])
+		if err != nil {
+			return err
+		}
+		return api.copyRawMail(c, d, number)
+	})
+}
+
+func parseMailNumber(text string) (int64, error) {
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || number < 1 {
+		return 0, exit.AsUsageError(fmt.Errorf("%q is not the number of a mail", text))
+	}
+	return number, nil
 }
 
 func (c *client) showMail(cmd *cobra.Command, d apiclient.Deployment, number int64,
