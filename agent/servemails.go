@@ -22,6 +22,8 @@ const (
 	changesPause = 300 * time.Millisecond
 	changesEvery = 20 * time.Second
 	maskedPiece  = 32 << 10
+	// maxListedText is how much of a mail's text a list has, in bytes.
+	maxListedText = 4 << 10
 )
 
 // registerMails adds what is served of mails.
@@ -112,13 +114,26 @@ func (mc *mailCatcher) serveMails(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, s := range found {
-		list.Items = append(list.Items, wireSummary(s))
+		one := wireSummary(s)
+		if r.URL.Query().Has(wire.QueryMailTexts) {
+			one.Text = b.beginOfText(s.Number)
+		}
+		list.Items = append(list.Items, one)
 	}
 	counts, limits := b.Counts(), mc.boxes.Limits()
 	list.More, list.Mails, list.Bytes, list.Last = more, counts.Mails, counts.Bytes, counts.Last
 	list.Dropped, list.Refused = counts.Dropped, counts.Refused
 	list.MaxMails, list.MaxBytes, list.MaxMail = limits.Mails, limits.Bytes, limits.Mail
 	answerJSON(w, list)
+}
+
+// beginOfText is what a list shows of a mail's text. A mail that was dropped meanwhile has none.
+func (b requestedBox) beginOfText(number int64) string {
+	m, err := b.Read(number)
+	if err != nil {
+		return ""
+	}
+	return cutText(b.mask.Mask(m.Text), maxListedText)
 }
 
 func mailQuery(r *http.Request) mailbox.Query {
@@ -153,7 +168,7 @@ func (mc *mailCatcher) serveMail(w http.ResponseWriter, r *http.Request) {
 	}
 	m.Mask(b.mask.Mask)
 	out := wire.Mail{MailSummary: wireSummary(m.Summary), Peer: m.Peer, Helo: b.mask.Mask(m.Helo),
-		Header: []wire.MailField{}, Text: m.Text, HTML: m.HTML, Links: m.Links, Problems: m.Problems}
+		Header: []wire.MailField{}, FullText: m.Text, HTML: m.HTML, Links: m.Links, Problems: m.Problems}
 	for _, f := range m.Header {
 		out.Header = append(out.Header, wire.MailField(f))
 	}

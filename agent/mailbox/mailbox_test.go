@@ -107,6 +107,8 @@ func TestBox_DropsTheOldest(t *testing.T) {
 
 // All mailboxes of a node share a limit, in which the fullest one makes room: the mails of others
 // stay.
+//
+// threat: T55
 func TestStore_TheFullestMakesRoom(t *testing.T) {
 	limits := mailbox.DefaultLimits()
 	limits.Total = 32 << 10
@@ -312,6 +314,8 @@ func TestBox_ReadsAMail(t *testing.T) {
 
 // Whatever a mail looks like, it can be read, or a sentence says why not, and reading it takes no
 // more memory than its limits.
+//
+// threat: T55
 func TestBox_ReadsHostileMails(t *testing.T) {
 	nested := strings.Builder{}
 	for i := range 200 {
@@ -320,20 +324,20 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 	const multipart = "Content-Type: multipart/mixed; boundary=b\n\n"
 	fields := strings.Repeat("A: b\n", 1<<18)
 	for name, c := range map[string]struct{ mail, problem string }{
-		"deep":          {nested.String(), "nested more than 8 deep"},
-		"many parts":    {multipart + strings.Repeat("--b\n\nx\n", 5000), "more than 100 parts"},
-		"many fields":   {fields + "\nbody\n", "header is very long"},
-		"one field":     {"Subject: " + strings.Repeat("a ", 1<<18) + "\n\nbody\n", ""},
-		"folded":        {"Subject: a\n" + strings.Repeat(" b\n", 1<<18) + "\nbody\n", "very long"},
-		"part's fields": {multipart + "--b\n" + fields, "damaged"},
-		"no fields":     {"hello\nworld\n\nbody\n", "not fields"},
-		"charset":       {"Content-Type: text/plain; charset=klingon\n\nnuqneH\n", "klingon is not known"},
-		"not UTF-8":     {"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\n", ""},
-		"base64":        {"Content-Transfer-Encoding: base64\n\n!!!=!\n", "damaged"},
-		"long text":     {"\n" + strings.Repeat("0123456789\n", 300_000), "only its first MiB"},
-		"type":          {"Content-Type: text/plain; ;;; charset\n\nbody\n", ""},
-		"boundary":      {multipart + "no parts\n", "none was found"},
-		"empty":         {"", ""},
+		"deep":        {nested.String(), "nested more than 8 deep"},
+		"many parts":  {multipart + strings.Repeat("--b\n\nx\n", 5000), "more than 100 parts"},
+		"many fields": {fields + "\nbody\n", "header is very long"},
+		"one field":   {"Subject: " + strings.Repeat("a ", 1<<18) + "\n\nbody\n", ""},
+		"folded":      {"Subject: a\n" + strings.Repeat(" b\n", 1<<18) + "\nbody\n", "very long"},
+		"part fields": {multipart + "--b\n" + fields, "damaged"},
+		"no fields":   {"hello\nworld\n\nbody\n", "not fields"},
+		"charset":     {"Content-Type: text/plain; charset=klingon\n\nnuqneH\n", "klingon is not known"},
+		"not UTF-8":   {"Content-Type: text/plain; charset=utf-8\n\n\xff\xfe\n", ""},
+		"base64":      {"Content-Transfer-Encoding: base64\n\n!!!=!\n", "damaged"},
+		"long text":   {"\n" + strings.Repeat("0123456789\n", 300_000), "only its first MiB"},
+		"type":        {"Content-Type: text/plain; ;;; charset\n\nbody\n", ""},
+		"boundary":    {multipart + "no parts\n", "none was found"},
+		"empty":       {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats

@@ -41,7 +41,8 @@ func startRelayWith(t *testing.T, lookup lookupFunc) string {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- newServiceResolver(lookup).acceptRequests(ctx, l.(*net.UnixListener))
+		r := &relay{serviceResolver: newServiceResolver(lookup)}
+		ended <- r.acceptRequests(ctx, l.(*net.UnixListener))
 	}()
 	t.Cleanup(func() {
 		cancel()

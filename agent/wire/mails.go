@@ -20,6 +20,8 @@ const (
 	QueryMailAfter   = "after"
 	QueryMailBefore  = "before"
 	QueryMailMost    = "most"
+	// QueryMailTexts asks for the beginning of each mail's text.
+	QueryMailTexts = "texts"
 )
 
 // MailState says whether the mails of a deployment are caught.
@@ -64,6 +66,8 @@ type MailSummary struct {
 	Sender     string    `json:"sender"`
 	Recipients string    `json:"recipients"`
 	Bytes      int64     `json:"bytes"`
+	// Text is the beginning of the text, if it was asked for.
+	Text string `json:"text,omitempty"`
 }
 
 // Mail is one mail as people read it. Its HTML is as the application wrote it.
@@ -72,7 +76,7 @@ type Mail struct {
 	Peer        string           `json:"peer,omitempty"`
 	Helo        string           `json:"helo,omitempty"`
 	Header      []MailField      `json:"header"`
-	Text        string           `json:"text,omitempty"`
+	FullText    string           `json:"full_text,omitempty"`
 	HTML        string           `json:"html,omitempty"`
 	Links       []string         `json:"links,omitempty"`
 	Attachments []MailAttachment `json:"attachments,omitempty"`

@@ -100,6 +100,7 @@ func TestEndToEnd(t *testing.T) {
 		{"OtherCommands", otherCommands},
 		{"Traced", traced},
 		{"VaultKeys", vaultKeys},
+		{"CaughtMails", caughtMails},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

@@ -48,6 +48,7 @@ func (s *server) GetCapsule(
 			out.Parameters[string(step.Key)] = in
 		}
 	}
+	s.addMails(ctx, id, (*Capsule)(&out))
 	return out, nil
 }
 

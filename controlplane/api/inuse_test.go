@@ -16,7 +16,8 @@ import (
 var free = map[string]bool{"deleteSession": true, "endLogLevel": true, "deleteCurrentSession": true,
 	"deleteInvitation": true, "deleteToken": true, "deleteUserToken": true, "deleteDraft": true,
 	"deleteTemplate": true, "deleteRule": true, "deleteWebhook": true, "deleteRobot": true,
-	"deleteGuest": true, "deleteDeployment": true, "releaseDeployment": true,
+	"deleteGuest": true, "deleteMail": true, "clearMails": true,
+	"deleteDeployment": true, "releaseDeployment": true,
 	"undrainNode": true, "forgetNodeSSH": true, "revokeNodeToken": true,
 	// Hosts fall back to another certificate; orders end with the environment.
 	"deleteCertificate": true, "deleteCertificateAuthority": true,

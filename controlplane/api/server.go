@@ -27,6 +27,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/mails"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/reach"
@@ -54,6 +55,8 @@ type Config struct {
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
 	Logs logbook.NodeLogs
+	// Mails reads the mails of deployments; nil if not available.
+	Mails *mails.Mails
 	// Reach connects people to services; nil if not available. Idle is how long a
 	// connection may be unused, DefaultIdle if zero.
 	Reach *reach.Reach

@@ -51,6 +51,7 @@ func (s stream) VisitStreamDeploymentResponse(w http.ResponseWriter) error  { re
 func (s stream) VisitStreamEventsResponse(w http.ResponseWriter) error      { return s.serve(w) }
 func (s stream) VisitStreamServiceLogsResponse(w http.ResponseWriter) error { return s.serve(w) }
 func (s stream) VisitStreamLogsResponse(w http.ResponseWriter) error        { return s.serve(w) }
+func (s stream) VisitStreamMailsResponse(w http.ResponseWriter) error       { return s.serve(w) }
 func (s stream) VisitStreamNodesResponse(w http.ResponseWriter) error       { return s.serve(w) }
 func (s stream) VisitStreamProvisionResponse(w http.ResponseWriter) error   { return s.serve(w) }
 

@@ -36,6 +36,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring/keyringtest"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/mails"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -239,7 +240,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		},
 		URL: must(url.Parse("http://nullops.test"))(t), IngressURL: ingress, Build: "test", Log: log,
 	}
-	c.Reach = reach.New(w.store, w.inside)
+	c.Reach, c.Mails = reach.New(w.store, w.inside), mails.New(w.store, mailNode{})
 	for _, f := range change {
 		f(&c)
 	}

@@ -669,6 +669,39 @@ func (e LogLevelName) Valid() bool {
 	}
 }
 
+// Defines values for MailListState.
+const (
+	MailListStateGone        MailListState = "gone"
+	MailListStateOff         MailListState = "off"
+	MailListStateOldRelay    MailListState = "old_relay"
+	MailListStateOn          MailListState = "on"
+	MailListStateService     MailListState = "service"
+	MailListStateUnsupported MailListState = "unsupported"
+	MailListStateWaiting     MailListState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the MailListState enum.
+func (e MailListState) Valid() bool {
+	switch e {
+	case MailListStateGone:
+		return true
+	case MailListStateOff:
+		return true
+	case MailListStateOldRelay:
+		return true
+	case MailListStateOn:
+		return true
+	case MailListStateService:
+		return true
+	case MailListStateUnsupported:
+		return true
+	case MailListStateWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MetricsResolution.
 const (
 	MetricsResolutionHour   MetricsResolution = "hour"
@@ -2074,6 +2107,9 @@ type Capsule struct {
 	// Input Values by the name of a field that the pipeline declares.
 	Input *Input `json:"input,omitempty"`
 
+	// Mails The newest 20 mails that it sent, with the beginning of each text; missing if there are none, or its node cannot be asked.
+	Mails *MailList `json:"mails,omitempty"`
+
 	// Parameters What was written, step by step; references stay references.
 	Parameters      map[string]map[string]interface{} `json:"parameters"`
 	PipelineDigest  string                            `json:"pipeline_digest"`
@@ -2138,6 +2174,57 @@ type CapsuleStep struct {
 	Status    StepStatus  `json:"status"`
 	Tests     *TestReport `json:"tests,omitempty"`
 	Title     string      `json:"title"`
+}
+
+// CaughtMail defines model for CaughtMail.
+type CaughtMail struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Attachments Its parts that are not shown as text.
+	Attachments []MailAttachment `json:"attachments"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Header Its header.
+	Header []MailField `json:"header"`
+
+	// Helo The name that the application gave itself.
+	Helo *string `json:"helo,omitempty"`
+
+	// Html Its HTML as the application wrote it, up to 1 MiB; getMailPage has it for a browser.
+	Html string `json:"html"`
+
+	// Links The web addresses in its text and HTML, each once.
+	Links []string `json:"links"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Peer The address of the container that sent it.
+	Peer *string `json:"peer,omitempty"`
+
+	// Problems Sentences about what cannot be shown of it.
+	Problems []string `json:"problems"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text Its plain text, up to 1 MiB.
+	Text string `json:"text"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // Certificate defines model for Certificate.
@@ -3450,11 +3537,102 @@ type MachineHardware struct {
 	Os            *string       `json:"os,omitempty"`
 }
 
+// MailAttachment defines model for MailAttachment.
+type MailAttachment struct {
+	// Bytes Its size, decoded.
+	Bytes int64 `json:"bytes"`
+
+	// Index Its place in the mail, for downloadMailAttachment.
+	Index int `json:"index"`
+
+	// Name The name of the file, if the mail has one.
+	Name string `json:"name"`
+
+	// Type Its media type, as the application says.
+	Type string `json:"type"`
+}
+
+// MailField defines model for MailField.
+type MailField struct {
+	// Name The name.
+	Name string `json:"name"`
+
+	// Value The value, decoded.
+	Value string `json:"value"`
+}
+
+// MailList defines model for MailList.
+type MailList struct {
+	// Bytes How much they take on the node.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped How many made room for newer ones.
+	Dropped int64         `json:"dropped"`
+	Items   []MailSummary `json:"items"`
+
+	// Last The highest number of a mail so far.
+	Last int64 `json:"last"`
+
+	// Mails How many mails are kept.
+	Mails int `json:"mails"`
+
+	// MaxBytes How much they may take.
+	MaxBytes int64 `json:"max_bytes"`
+
+	// MaxMail How large one may be.
+	MaxMail int64 `json:"max_mail"`
+
+	// MaxMails How many mails are kept at most.
+	MaxMails int `json:"max_mails"`
+
+	// More Whether there are older mails that the query takes.
+	More bool `json:"more"`
+
+	// Refused How many were never stored, since they were too large or the node's disk was full.
+	Refused int64 `json:"refused"`
+
+	// State Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+	State MailListState `json:"state"`
+}
+
+// MailListState Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+type MailListState string
+
 // MailServer defines model for MailServer.
 type MailServer struct {
 	From     string  `json:"from"`
 	Server   string  `json:"server"`
 	Username *string `json:"username,omitempty"`
+}
+
+// MailSummary defines model for MailSummary.
+type MailSummary struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text The beginning of its text; only in capsules.
+	Text *string `json:"text,omitempty"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -6029,6 +6207,9 @@ type InLimit = int
 // InMachine defines model for InMachine.
 type InMachine = string
 
+// InMail defines model for InMail.
+type InMail = int64
+
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
@@ -6239,6 +6420,25 @@ type DownloadLogsParams struct {
 	// Search Only lines with this text, in upper or lower case.
 	Search     *LogSearch `form:"search,omitempty" json:"search,omitempty"`
 	Timestamps *bool      `form:"timestamps,omitempty" json:"timestamps,omitempty"`
+}
+
+// ListMailsParams defines parameters for ListMails.
+type ListMailsParams struct {
+	// To Part of a recipient's address.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Subject Part of the subject.
+	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
+
+	// Search Part of what people read of a mail: its subject, addresses, or text.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// After Only mails with a higher number.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Only mails with a lower number.
+	Before *int64   `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *InLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
@@ -7329,6 +7529,64 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
 	DownloadLogs(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ClearMails Delete all mails of a deployment
+	//
+	// Numbers of mails are not used again.
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/mails (the `ClearMails` operationId).
+	ClearMails(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListMails The mails that a deployment sent, newest first
+	//
+	// Services, jobs and plugins send mails to `mail`, port 1025. The node catches them: nothing is delivered. `state` says
+	// whether it does, and why not. Secrets of the deployment are hidden in all texts.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails (the `ListMails` operationId).
+	ListMails(ctx context.Context, id InId, params *ListMailsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// StreamMails Live changes of a deployment's mails
+	//
+	// Server-sent events: `changed` at once and after each change, without data: list the mails then. A flood is told as one
+	// change. `error` with a problem if the node cannot be asked; then the stream ends.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/changes (the `StreamMails` operationId).
+	StreamMails(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteMail Delete one mail of a deployment
+	//
+	// It is no error if it is gone already.
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/mails/{number} (the `DeleteMail` operationId).
+	DeleteMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMail One mail of a deployment
+	//
+	// Its `html` is as the application wrote it: do not show it without a sandbox.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number} (the `GetMail` operationId).
+	GetMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DownloadMailAttachment An attachment of a mail
+	//
+	// Always as a download. Secrets of the deployment are hidden.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/attachments/{index} (the `DownloadMailAttachment` operationId).
+	DownloadMailAttachment(ctx context.Context, id InId, number InMail, index int, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMailPage The HTML of a mail, for a frame
+	//
+	// With headers that keep browsers from running or loading anything in it. Images that came with the mail are in it.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/page (the `GetMailPage` operationId).
+	GetMailPage(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DownloadMail A mail as the application sent it
+	//
+	// Secrets of the deployment are hidden.
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/raw (the `DownloadMail` operationId).
+	DownloadMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetDeploymentMetrics What the services of a deployment used over time
 	//
@@ -10354,6 +10612,144 @@ func (c *Client) StreamLogs(ctx context.Context, id InId, params *StreamLogsPara
 // Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
 func (c *Client) DownloadLogs(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDownloadLogsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ClearMails Delete all mails of a deployment
+//
+// Numbers of mails are not used again.
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/mails (the `ClearMails` operationId).
+func (c *Client) ClearMails(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewClearMailsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMails The mails that a deployment sent, newest first
+//
+// Services, jobs and plugins send mails to `mail`, port 1025. The node catches them: nothing is delivered. `state` says
+// whether it does, and why not. Secrets of the deployment are hidden in all texts.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails (the `ListMails` operationId).
+func (c *Client) ListMails(ctx context.Context, id InId, params *ListMailsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMailsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// StreamMails Live changes of a deployment's mails
+//
+// Server-sent events: `changed` at once and after each change, without data: list the mails then. A flood is told as one
+// change. `error` with a problem if the node cannot be asked; then the stream ends.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/changes (the `StreamMails` operationId).
+func (c *Client) StreamMails(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStreamMailsRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteMail Delete one mail of a deployment
+//
+// It is no error if it is gone already.
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/mails/{number} (the `DeleteMail` operationId).
+func (c *Client) DeleteMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteMailRequest(c.Server, id, number)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMail One mail of a deployment
+//
+// Its `html` is as the application wrote it: do not show it without a sandbox.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number} (the `GetMail` operationId).
+func (c *Client) GetMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMailRequest(c.Server, id, number)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DownloadMailAttachment An attachment of a mail
+//
+// Always as a download. Secrets of the deployment are hidden.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/attachments/{index} (the `DownloadMailAttachment` operationId).
+func (c *Client) DownloadMailAttachment(ctx context.Context, id InId, number InMail, index int, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadMailAttachmentRequest(c.Server, id, number, index)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMailPage The HTML of a mail, for a frame
+//
+// With headers that keep browsers from running or loading anything in it. Images that came with the mail are in it.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/page (the `GetMailPage` operationId).
+func (c *Client) GetMailPage(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMailPageRequest(c.Server, id, number)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DownloadMail A mail as the application sent it
+//
+// Secrets of the deployment are hidden.
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/raw (the `DownloadMail` operationId).
+func (c *Client) DownloadMail(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDownloadMailRequest(c.Server, id, number)
 	if err != nil {
 		return nil, err
 	}
@@ -17298,6 +17694,407 @@ func NewDownloadLogsRequest(server string, id InId, params *DownloadLogsParams) 
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewClearMailsRequest constructs an http.Request for the ClearMails method
+func NewClearMailsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewListMailsRequest constructs an http.Request for the ListMails method
+func NewListMailsRequest(server string, id InId, params *ListMailsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Subject != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "subject", *params.Subject, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Search != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "search", *params.Search, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewStreamMailsRequest constructs an http.Request for the StreamMails method
+func NewStreamMailsRequest(server string, id InId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/changes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteMailRequest constructs an http.Request for the DeleteMail method
+func NewDeleteMailRequest(server string, id InId, number InMail) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetMailRequest constructs an http.Request for the GetMail method
+func NewGetMailRequest(server string, id InId, number InMail) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDownloadMailAttachmentRequest constructs an http.Request for the DownloadMailAttachment method
+func NewDownloadMailAttachmentRequest(server string, id InId, number InMail, index int) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "index", index, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/%s/attachments/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetMailPageRequest constructs an http.Request for the GetMailPage method
+func NewGetMailPageRequest(server string, id InId, number InMail) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/%s/page", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDownloadMailRequest constructs an http.Request for the DownloadMail method
+func NewDownloadMailRequest(server string, id InId, number InMail) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: "uuid"})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "number", number, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/deployments/%s/mails/%s/raw", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -27122,6 +27919,80 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/deployments/{id}/logs/download (the `DownloadLogs` operationId).
 	DownloadLogsWithResponse(ctx context.Context, id InId, params *DownloadLogsParams, reqEditors ...RequestEditorFn) (*DownloadLogsResponse, error)
 
+	// ClearMailsWithResponse Delete all mails of a deployment
+	//
+	// Numbers of mails are not used again.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/mails (the `ClearMails` operationId).
+	ClearMailsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ClearMailsResponse, error)
+
+	// ListMailsWithResponse The mails that a deployment sent, newest first
+	//
+	// Services, jobs and plugins send mails to `mail`, port 1025. The node catches them: nothing is delivered. `state` says
+	// whether it does, and why not. Secrets of the deployment are hidden in all texts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails (the `ListMails` operationId).
+	ListMailsWithResponse(ctx context.Context, id InId, params *ListMailsParams, reqEditors ...RequestEditorFn) (*ListMailsResponse, error)
+
+	// StreamMailsWithResponse Live changes of a deployment's mails
+	//
+	// Server-sent events: `changed` at once and after each change, without data: list the mails then. A flood is told as one
+	// change. `error` with a problem if the node cannot be asked; then the stream ends.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/changes (the `StreamMails` operationId).
+	StreamMailsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*StreamMailsResponse, error)
+
+	// DeleteMailWithResponse Delete one mail of a deployment
+	//
+	// It is no error if it is gone already.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/deployments/{id}/mails/{number} (the `DeleteMail` operationId).
+	DeleteMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*DeleteMailResponse, error)
+
+	// GetMailWithResponse One mail of a deployment
+	//
+	// Its `html` is as the application wrote it: do not show it without a sandbox.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number} (the `GetMail` operationId).
+	GetMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*GetMailResponse, error)
+
+	// DownloadMailAttachmentWithResponse An attachment of a mail
+	//
+	// Always as a download. Secrets of the deployment are hidden.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/attachments/{index} (the `DownloadMailAttachment` operationId).
+	DownloadMailAttachmentWithResponse(ctx context.Context, id InId, number InMail, index int, reqEditors ...RequestEditorFn) (*DownloadMailAttachmentResponse, error)
+
+	// GetMailPageWithResponse The HTML of a mail, for a frame
+	//
+	// With headers that keep browsers from running or loading anything in it. Images that came with the mail are in it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/page (the `GetMailPage` operationId).
+	GetMailPageWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*GetMailPageResponse, error)
+
+	// DownloadMailWithResponse A mail as the application sent it
+	//
+	// Secrets of the deployment are hidden.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/raw (the `DownloadMail` operationId).
+	DownloadMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*DownloadMailResponse, error)
+
 	// GetDeploymentMetricsWithResponse What the services of a deployment used over time
 	//
 	// Curves of CPU, memory, network and disk, one for each service.
@@ -31803,6 +32674,412 @@ func (r DownloadLogsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r DownloadLogsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ClearMailsResponseDefaultHeaders the declared response headers of an HTTP default response for ClearMails
+type ClearMailsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ClearMailsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ClearMailsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ClearMailsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ClearMailsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ClearMailsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ClearMailsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ClearMailsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListMailsResponseDefaultHeaders the declared response headers of an HTTP default response for ListMails
+type ListMailsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListMailsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MailList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListMailsResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMailsResponse) GetJSON200() *MailList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListMailsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMailsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMailsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMailsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMailsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// StreamMailsResponseDefaultHeaders the declared response headers of an HTTP default response for StreamMails
+type StreamMailsResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type StreamMailsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *StreamMailsResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r StreamMailsResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r StreamMailsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r StreamMailsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r StreamMailsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r StreamMailsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteMailResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteMail
+type DeleteMailResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteMailResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteMailResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteMailResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteMailResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteMailResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteMailResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteMailResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetMailResponseDefaultHeaders the declared response headers of an HTTP default response for GetMail
+type GetMailResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetMailResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CaughtMail
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetMailResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMailResponse) GetJSON200() *CaughtMail {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMailResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMailResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMailResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMailResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMailResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DownloadMailAttachmentResponseDefaultHeaders the declared response headers of an HTTP default response for DownloadMailAttachment
+type DownloadMailAttachmentResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DownloadMailAttachmentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DownloadMailAttachmentResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DownloadMailAttachmentResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadMailAttachmentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadMailAttachmentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadMailAttachmentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadMailAttachmentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetMailPageResponseDefaultHeaders the declared response headers of an HTTP default response for GetMailPage
+type GetMailPageResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetMailPageResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetMailPageResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetMailPageResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMailPageResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMailPageResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMailPageResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMailPageResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DownloadMailResponseDefaultHeaders the declared response headers of an HTTP default response for DownloadMail
+type DownloadMailResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DownloadMailResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DownloadMailResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DownloadMailResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DownloadMailResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DownloadMailResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DownloadMailResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DownloadMailResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -43781,6 +45058,128 @@ func (c *ClientWithResponses) DownloadLogsWithResponse(ctx context.Context, id I
 	return ParseDownloadLogsResponse(rsp)
 }
 
+// ClearMailsWithResponse Delete all mails of a deployment
+//
+// Numbers of mails are not used again.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/mails (the `ClearMails` operationId).
+func (c *ClientWithResponses) ClearMailsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*ClearMailsResponse, error) {
+	rsp, err := c.ClearMails(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseClearMailsResponse(rsp)
+}
+
+// ListMailsWithResponse The mails that a deployment sent, newest first
+//
+// Services, jobs and plugins send mails to `mail`, port 1025. The node catches them: nothing is delivered. `state` says
+// whether it does, and why not. Secrets of the deployment are hidden in all texts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails (the `ListMails` operationId).
+func (c *ClientWithResponses) ListMailsWithResponse(ctx context.Context, id InId, params *ListMailsParams, reqEditors ...RequestEditorFn) (*ListMailsResponse, error) {
+	rsp, err := c.ListMails(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMailsResponse(rsp)
+}
+
+// StreamMailsWithResponse Live changes of a deployment's mails
+//
+// Server-sent events: `changed` at once and after each change, without data: list the mails then. A flood is told as one
+// change. `error` with a problem if the node cannot be asked; then the stream ends.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/changes (the `StreamMails` operationId).
+func (c *ClientWithResponses) StreamMailsWithResponse(ctx context.Context, id InId, reqEditors ...RequestEditorFn) (*StreamMailsResponse, error) {
+	rsp, err := c.StreamMails(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseStreamMailsResponse(rsp)
+}
+
+// DeleteMailWithResponse Delete one mail of a deployment
+//
+// It is no error if it is gone already.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/deployments/{id}/mails/{number} (the `DeleteMail` operationId).
+func (c *ClientWithResponses) DeleteMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*DeleteMailResponse, error) {
+	rsp, err := c.DeleteMail(ctx, id, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteMailResponse(rsp)
+}
+
+// GetMailWithResponse One mail of a deployment
+//
+// Its `html` is as the application wrote it: do not show it without a sandbox.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number} (the `GetMail` operationId).
+func (c *ClientWithResponses) GetMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*GetMailResponse, error) {
+	rsp, err := c.GetMail(ctx, id, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMailResponse(rsp)
+}
+
+// DownloadMailAttachmentWithResponse An attachment of a mail
+//
+// Always as a download. Secrets of the deployment are hidden.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/attachments/{index} (the `DownloadMailAttachment` operationId).
+func (c *ClientWithResponses) DownloadMailAttachmentWithResponse(ctx context.Context, id InId, number InMail, index int, reqEditors ...RequestEditorFn) (*DownloadMailAttachmentResponse, error) {
+	rsp, err := c.DownloadMailAttachment(ctx, id, number, index, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadMailAttachmentResponse(rsp)
+}
+
+// GetMailPageWithResponse The HTML of a mail, for a frame
+//
+// With headers that keep browsers from running or loading anything in it. Images that came with the mail are in it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/page (the `GetMailPage` operationId).
+func (c *ClientWithResponses) GetMailPageWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*GetMailPageResponse, error) {
+	rsp, err := c.GetMailPage(ctx, id, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMailPageResponse(rsp)
+}
+
+// DownloadMailWithResponse A mail as the application sent it
+//
+// Secrets of the deployment are hidden.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/deployments/{id}/mails/{number}/raw (the `DownloadMail` operationId).
+func (c *ClientWithResponses) DownloadMailWithResponse(ctx context.Context, id InId, number InMail, reqEditors ...RequestEditorFn) (*DownloadMailResponse, error) {
+	rsp, err := c.DownloadMail(ctx, id, number, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDownloadMailResponse(rsp)
+}
+
 // GetDeploymentMetricsWithResponse What the services of a deployment used over time
 //
 // Curves of CPU, memory, network and disk, one for each service.
@@ -49959,6 +51358,394 @@ func ParseDownloadLogsResponse(rsp *http.Response) (*DownloadLogsResponse, error
 	switch {
 	case true:
 		var headers DownloadLogsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseClearMailsResponse parses an HTTP response from a ClearMailsWithResponse call
+func ParseClearMailsResponse(rsp *http.Response) (*ClearMailsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ClearMailsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ClearMailsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListMailsResponse parses an HTTP response from a ListMailsWithResponse call
+func ParseListMailsResponse(rsp *http.Response) (*ListMailsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMailsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MailList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListMailsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseStreamMailsResponse parses an HTTP response from a StreamMailsWithResponse call
+func ParseStreamMailsResponse(rsp *http.Response) (*StreamMailsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &StreamMailsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers StreamMailsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteMailResponse parses an HTTP response from a DeleteMailWithResponse call
+func ParseDeleteMailResponse(rsp *http.Response) (*DeleteMailResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteMailResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteMailResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetMailResponse parses an HTTP response from a GetMailWithResponse call
+func ParseGetMailResponse(rsp *http.Response) (*GetMailResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMailResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CaughtMail
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetMailResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDownloadMailAttachmentResponse parses an HTTP response from a DownloadMailAttachmentWithResponse call
+func ParseDownloadMailAttachmentResponse(rsp *http.Response) (*DownloadMailAttachmentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadMailAttachmentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DownloadMailAttachmentResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetMailPageResponse parses an HTTP response from a GetMailPageWithResponse call
+func ParseGetMailPageResponse(rsp *http.Response) (*GetMailPageResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMailPageResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetMailPageResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDownloadMailResponse parses an HTTP response from a DownloadMailWithResponse call
+func ParseDownloadMailResponse(rsp *http.Response) (*DownloadMailResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DownloadMailResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DownloadMailResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

@@ -29,6 +29,7 @@ export default [
       page('Capacity and the queue', '/capacity'),
       page('Approvals', '/approvals'),
       page('Logs, terminals, ports, files', '/seeing'),
+      page('Mails', '/mail'),
       page('Code reviews', '/reviews'),
       page('Notifications', '/notifications'),
       page('Compose files', '/compose'),

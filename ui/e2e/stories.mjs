@@ -21,6 +21,7 @@ import { stories as gallery } from "./gallery.mjs";
 import { stories as gestures } from "./gestures.mjs";
 import { stories as granting } from "./granting.mjs";
 import { stories as hostile } from "./hostile.mjs";
+import { stories as inbox } from "./inbox.mjs";
 import { stories as judging } from "./judging.mjs";
 import { stories as keyboard } from "./keyboard.mjs";
 import { stories as keys } from "./keys.mjs";
@@ -73,6 +74,7 @@ export const rotated = [
   oversight,
   roles,
   talk,
+  inbox,
   judging,
   qa,
   reach,

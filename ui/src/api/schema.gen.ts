@@ -3153,6 +3153,136 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/deployments/{id}/mails": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The mails that a deployment sent, newest first
+         * @description Services, jobs and plugins send mails to `mail`, port 1025. The node catches them: nothing is delivered. `state` says
+         *     whether it does, and why not. Secrets of the deployment are hidden in all texts.
+         */
+        get: operations["listMails"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete all mails of a deployment
+         * @description Numbers of mails are not used again.
+         */
+        delete: operations["clearMails"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/mails/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Live changes of a deployment's mails
+         * @description Server-sent events: `changed` at once and after each change, without data: list the mails then. A flood is told as one
+         *     change. `error` with a problem if the node cannot be asked; then the stream ends.
+         */
+        get: operations["streamMails"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/mails/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One mail of a deployment
+         * @description Its `html` is as the application wrote it: do not show it without a sandbox.
+         */
+        get: operations["getMail"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete one mail of a deployment
+         * @description It is no error if it is gone already.
+         */
+        delete: operations["deleteMail"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/mails/{number}/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The HTML of a mail, for a frame
+         * @description With headers that keep browsers from running or loading anything in it. Images that came with the mail are in it.
+         */
+        get: operations["getMailPage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/mails/{number}/raw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A mail as the application sent it
+         * @description Secrets of the deployment are hidden.
+         */
+        get: operations["downloadMail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/deployments/{id}/mails/{number}/attachments/{index}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * An attachment of a mail
+         * @description Always as a download. Secrets of the deployment are hidden.
+         */
+        get: operations["downloadMailAttachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/deployments/{id}/metrics": {
         parameters: {
             query?: never;
@@ -6505,6 +6635,8 @@ export interface components {
                 };
             };
             failure?: components["schemas"]["Failure"];
+            /** @description The newest 20 mails that it sent, with the beginning of each text; missing if there are none, or its node cannot be asked. */
+            mails?: components["schemas"]["MailList"];
             /**
              * Format: date-time
              * @description When the services were looked at: now, or when they were removed.
@@ -7263,6 +7395,141 @@ export interface components {
             /** @description Absolute. */
             path: string;
         };
+        MailList: {
+            /**
+             * @description Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+             * @enum {string}
+             */
+            state: "on" | "off" | "service" | "unsupported" | "old_relay" | "waiting" | "gone";
+            items: components["schemas"]["MailSummary"][];
+            /** @description Whether there are older mails that the query takes. */
+            more: boolean;
+            /** @description How many mails are kept. */
+            mails: number;
+            /**
+             * Format: int64
+             * @description How much they take on the node.
+             */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description How many made room for newer ones.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description How many were never stored, since they were too large or the node's disk was full.
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description The highest number of a mail so far.
+             */
+            last: number;
+            /** @description How many mails are kept at most. */
+            max_mails: number;
+            /**
+             * Format: int64
+             * @description How much they may take.
+             */
+            max_bytes: number;
+            /**
+             * Format: int64
+             * @description How large one may be.
+             */
+            max_mail: number;
+        };
+        MailSummary: {
+            /**
+             * Format: int64
+             * @description It counts the mails of the deployment, from 1.
+             */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it was caught.
+             */
+            at: string;
+            /** @description The sender that the application gave to the mail server. */
+            from: string;
+            /** @description The recipients that the application gave to the mail server. */
+            to: string[];
+            /** @description The subject. */
+            subject: string;
+            /** @description The sender in the mail itself. */
+            sender: string;
+            /** @description The recipients in the mail itself. */
+            recipients: string;
+            /**
+             * Format: int64
+             * @description Its size.
+             */
+            bytes: number;
+            /** @description The beginning of its text; only in capsules. */
+            text?: string;
+        };
+        CaughtMail: {
+            /**
+             * Format: int64
+             * @description It counts the mails of the deployment, from 1.
+             */
+            number: number;
+            /**
+             * Format: date-time
+             * @description When it was caught.
+             */
+            at: string;
+            /** @description The sender that the application gave to the mail server. */
+            from: string;
+            /** @description The recipients that the application gave to the mail server. */
+            to: string[];
+            /** @description The subject. */
+            subject: string;
+            /** @description The sender in the mail itself. */
+            sender: string;
+            /** @description The recipients in the mail itself. */
+            recipients: string;
+            /**
+             * Format: int64
+             * @description Its size.
+             */
+            bytes: number;
+            /** @description The address of the container that sent it. */
+            peer?: string;
+            /** @description The name that the application gave itself. */
+            helo?: string;
+            /** @description Its header. */
+            header: components["schemas"]["MailField"][];
+            /** @description Its plain text, up to 1 MiB. */
+            text: string;
+            /** @description Its HTML as the application wrote it, up to 1 MiB; getMailPage has it for a browser. */
+            html: string;
+            /** @description The web addresses in its text and HTML, each once. */
+            links: string[];
+            /** @description Its parts that are not shown as text. */
+            attachments: components["schemas"]["MailAttachment"][];
+            /** @description Sentences about what cannot be shown of it. */
+            problems: string[];
+        };
+        MailField: {
+            /** @description The name. */
+            name: string;
+            /** @description The value, decoded. */
+            value: string;
+        };
+        MailAttachment: {
+            /** @description Its place in the mail, for downloadMailAttachment. */
+            index: number;
+            /** @description The name of the file, if the mail has one. */
+            name: string;
+            /** @description Its media type, as the application says. */
+            type: string;
+            /**
+             * Format: int64
+             * @description Its size, decoded.
+             */
+            bytes: number;
+        };
         ServiceLogLine: {
             /** Format: date-time */
             at: string;
@@ -7780,6 +8047,8 @@ export interface components {
         InPass: components["schemas"]["Id"];
         /** @description The run's number. */
         InRun: number;
+        /** @description The mail's number. */
+        InMail: number;
         InStep: components["schemas"]["Name"];
         InSecretName: components["schemas"]["SecretName"];
         /**
@@ -12823,6 +13092,213 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listMails: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Part of a recipient's address.
+                 * @example ann@example.com
+                 */
+                to?: string;
+                /** @description Part of the subject. */
+                subject?: string;
+                /** @description Part of what people read of a mail: its subject, addresses, or text. */
+                search?: string;
+                /** @description Only mails with a higher number. */
+                after?: number;
+                /** @description Only mails with a lower number. */
+                before?: number;
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    clearMails: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamMails: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The mail's number. */
+                number: components["parameters"]["InMail"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaughtMail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The mail's number. */
+                number: components["parameters"]["InMail"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getMailPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The mail's number. */
+                number: components["parameters"]["InMail"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadMail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The mail's number. */
+                number: components["parameters"]["InMail"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The mail */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadMailAttachment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["InId"];
+                /** @description The mail's number. */
+                number: components["parameters"]["InMail"];
+                /** @description The attachment's `index`. */
+                index: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The attachment */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
                 };
             };
             default: components["responses"]["Problem"];

@@ -14,6 +14,7 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		exportCommand(), importCommand(), catalogueCommand(), pipelineCommand(), tagsCommand(),
 		deployCommand(), cloneCommand(), diffCommand(), compareCommand(), templateCommand(),
 		extendCommand(), holdCommand(), releaseCommand(), commentCommand(), verdictCommand(),
+		mailCommand(),
 		activityCommand(), recreateCommand(), capsuleCommand(), moveCommand(),
 		listCommand(), queueCommand(), showCommand(), topCommand(), logsCommand(), execCommand(),
 		portForwardCommand(), cpCommand(), answerCommand(), checkCommand(), removeCommand(),

@@ -16,7 +16,7 @@ const (
 	Usage     = 2 // the command line itself is wrong
 	Refused   = 3 // the control plane refused: invalid, in use, no room
 	Forbidden = 4 // sign in, or ask for access
-	NotReady  = 5 // the deployment failed or was removed
+	NotReady  = 5 // the deployment failed or was removed, or what was waited for did not come
 )
 
 // ErrSilent only sets the exit code; everything was printed already.

@@ -34,6 +34,7 @@ import (
 	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/logbook"
+	"github.com/nullops/nullops/controlplane/mails"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/postgres"
@@ -411,6 +412,7 @@ func (b *serverBase) newHandler(
 		Reviews: b.reviews, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
 		Diagnosis: b.newDiagnosis(controlplane.RoleControlPlane),
 		Reach:     reach.New(b.store, b.dialer),
+		Mails:     mails.New(b.store, b.dialer),
 		Check:     b.dialer.Check,
 		Describe:  b.dialer.Describe, Upgrade: b.upgradeAgent,
 		GiveUpMachine: b.dialer.GiveUpMachine,

@@ -30,6 +30,7 @@ const Capsule = lazy(() =>
 const Comments = lazy(() => loadChunk(() => import("./Comments")));
 const Compare = lazy(() => loadChunk(() => import("./Compare")));
 const Details = lazy(() => loadChunk(() => import("./Details")));
+const Inbox = lazy(() => loadChunk(() => import("./Inbox")));
 const Logs = lazy(() => loadChunk(() => import("./Logs")));
 const Metrics = lazy(() => loadChunk(() => import("./Metrics")));
 const Verdict = lazy(() => loadChunk(() => import("./Verdict")));
@@ -125,6 +126,7 @@ function Shown({ watch, deployment, shown, search, before }: ShownProps) {
         {shown === "comments" ? <Comments deployment={deployment} /> : null}
         {shown === "compare" ? <Compare deployment={deployment} number={number} /> : null}
         {shown === "details" ? <Details deployment={deployment} run={steps.run} /> : null}
+        {shown === "inbox" ? <Inbox deployment={deployment} search={search} /> : null}
         {shown === "logs" ? (
           <Logs deployment={deployment} steps={steps.steps} search={search} />
         ) : null}

@@ -20,6 +20,7 @@ export const order = [
   "history",
   "comments",
   "verdict",
+  "inbox",
 ];
 
 export const tabNames: Record<string, string> = {
@@ -88,7 +89,8 @@ export function useGoTab(): (tab: string) => void {
 export function useTabKeys(shown: string) {
   const go = useGoTab();
   const openLog = useOpenLog(shown);
-  const keys = order.map((tab, at) => [String(at + 1), () => go(tab)] as const);
+  // The tenth has no digit of its own.
+  const keys = order.slice(0, 9).map((tab, at) => [String(at + 1), () => go(tab)] as const);
   useKeys({
     ...Object.fromEntries(keys),
     l: () => openLog(),

@@ -12,6 +12,7 @@ export const pageTexts = {
     history: "History",
     comments: "Comments",
     verdict: "Verdict",
+    inbox: "Inbox",
   },
   qa: { passed: "QA: passed", remarks: "QA: passed with remarks", failed: "QA: failed" },
   qaVoid: "QA: verdict void",

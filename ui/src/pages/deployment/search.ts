@@ -24,6 +24,8 @@ export type PageSearch = {
   find?: string;
   since?: number;
   span?: number;
+  /** The number of the mail that is open. */
+  mail?: number;
   /** Of a bug report: the page of the application that it was begun from. */
   address?: string;
 };
@@ -42,6 +44,7 @@ export function readPageSearch(search: Record<string, unknown>): PageSearch {
     find: text(typeof search.find === "number" ? String(search.find) : search.find)?.slice(0, 200),
     since: oneOf(logSpans, search.since),
     span: oneOf(curveSpans, search.span),
+    mail: count(search.mail),
     address: webAddress(search.address),
   };
 }
