@@ -77,6 +77,8 @@ func deploymentAlertRules() []AlertRule {
 
 func platformAlertRules() []AlertRule {
 	return []AlertRule{
+		{"rule.schedule", SeverityWarning, 0, "The schedule of rule {label} failed: {detail}",
+			"Open the rule: its results say what is missing. It tries again at its next time.", "/rules"},
 		{"registry.failing", SeverityWarning, 2 * time.Minute, "Registry {label} fails: {detail}",
 			"Test it on the page Registries; check its address, credentials and certificate.",
 			"/registries"},

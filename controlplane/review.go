@@ -15,11 +15,15 @@ type ReviewSource string
 
 // The sources.
 const (
-	ReviewGitHub   ReviewSource = "github"
-	ReviewGitLab   ReviewSource = "gitlab"
-	ReviewGitea    ReviewSource = "gitea"
-	ReviewGeneric  ReviewSource = "generic"
-	ReviewRegistry ReviewSource = "registry"
+	ReviewGitHub ReviewSource = "github"
+	ReviewGitLab ReviewSource = "gitlab"
+	ReviewGitea  ReviewSource = "gitea"
+	// ReviewBitbucket is Bitbucket Cloud.
+	ReviewBitbucket ReviewSource = "bitbucket"
+	ReviewGeneric   ReviewSource = "generic"
+	ReviewRegistry  ReviewSource = "registry"
+	// ReviewSchedule is the clock: nobody sends events.
+	ReviewSchedule ReviewSource = "schedule"
 )
 
 // ReviewRule turns pull requests, or pushed tags, into deployments. Its keys
@@ -42,6 +46,10 @@ type ReviewRule struct {
 	Input map[string]any
 	// Wait is how long the registry may take to have the tag.
 	Wait time.Duration
+	// Schedule says when a rule whose source is the schedule deploys its branch, and NextRun when that
+	// is next; zero once it has ended.
+	Schedule ReviewSchedulePlan
+	NextRun  time.Time
 	// APIURL is where comments and statuses go; empty means nowhere, or the
 	// source's own public address where a key is given.
 	APIURL string
@@ -56,6 +64,18 @@ type ReviewRule struct {
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
+}
+
+// ReviewSchedulePlan says when a branch is deployed, and for how long.
+type ReviewSchedulePlan struct {
+	// At is "02:30", "mon-fri 02:30", or the five fields of cron.
+	At string `json:"at,omitempty"`
+	// TimeZone is one of the IANA database: "Europe/Berlin".
+	TimeZone string `json:"time_zone,omitempty"`
+	// Hours is how long a deployment lives without activity; zero is what its project says.
+	Hours int `json:"lifetime_hours,omitempty"`
+	// Until is when the schedule ends; nil for never.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // ReviewUpdates says how a newer build gets to the addresses of a review.

@@ -16,8 +16,8 @@ import (
 	"github.com/nullops/nullops/internal/testpart"
 )
 
-// keepsData pushes newer builds of a branch whose rule keeps data: the next one begins with what the
-// one before wrote, up to its last word. One that does not start leaves the data where it is.
+// keepsData pushes newer builds of a branch whose rule keeps data: the next one begins with what
+// the one before wrote, up to its last word. One that does not start leaves the data where it is.
 func keepsData(t *testing.T, w *world) {
 	testpart.Rotate(t)
 	p := startProduct(t, w)

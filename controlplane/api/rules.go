@@ -41,9 +41,10 @@ func (s *server) PutRule(
 			Updates: controlplane.ReviewUpdates(valueOr(b.Updates, RuleUpdatesAside)),
 			Data:    controlplane.ReviewData(valueOr(b.Data, RuleDataFresh)),
 			Aliases: valueOr(b.Aliases, false), Forks: valueOr(b.Forks, false),
-			Input:  valueOr(b.Input, nil),
-			Wait:   time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
-			Active: valueOr(b.Active, true)},
+			Schedule: scheduleOf(b.Schedule),
+			Input:    valueOr(b.Input, nil),
+			Wait:     time.Duration(valueOr(b.WaitMinutes, 30)) * time.Minute,
+			Active:   valueOr(b.Active, true)},
 		Secret: secretValue(b.Secret), Token: secretValue(b.Token)})
 	if err != nil {
 		return nil, err
@@ -74,6 +75,8 @@ func toRule(r controlplane.ReviewRule) Rule {
 		Data:      ptrOrNil(RuleData(r.Data)),
 		Aliases:   ptrOrNil(r.Aliases),
 		Forks:     ptrOrNil(r.Forks),
+		Schedule:  toRuleSchedule(r.Schedule),
+		NextRunAt: ptrOrNil(r.NextRun),
 		Active:    r.Active,
 		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
 }
@@ -93,6 +96,27 @@ func toRuleFilter(f controlplane.ReviewFilter) *RuleFilter {
 	}
 	return &RuleFilter{Target: ptrOrNil(f.Target), SkipDrafts: ptrOrNil(f.SkipDrafts),
 		Labels: toStrings(f.Labels), Authors: toStrings(f.Authors), Paths: toStrings(f.Paths)}
+}
+
+func scheduleOf(s *RuleSchedule) (out controlplane.ReviewSchedulePlan) {
+	if s == nil {
+		return out
+	}
+	out = controlplane.ReviewSchedulePlan{At: s.At, TimeZone: s.TimeZone,
+		Hours: valueOr(s.LifetimeHours, 0)}
+	if s.Until != nil {
+		until := s.Until.UTC()
+		out.Until = &until
+	}
+	return out
+}
+
+func toRuleSchedule(s controlplane.ReviewSchedulePlan) *RuleSchedule {
+	if s == (controlplane.ReviewSchedulePlan{}) {
+		return nil
+	}
+	return &RuleSchedule{At: s.At, TimeZone: s.TimeZone, LifetimeHours: ptrOrNil(s.Hours),
+		Until: s.Until}
 }
 
 func toReview(r controlplane.Review) Review {

@@ -1175,16 +1175,20 @@ func (e RuleData) Valid() bool {
 
 // Defines values for RuleSource.
 const (
-	RuleSourceGeneric  RuleSource = "generic"
-	RuleSourceGitea    RuleSource = "gitea"
-	RuleSourceGithub   RuleSource = "github"
-	RuleSourceGitlab   RuleSource = "gitlab"
-	RuleSourceRegistry RuleSource = "registry"
+	RuleSourceBitbucket RuleSource = "bitbucket"
+	RuleSourceGeneric   RuleSource = "generic"
+	RuleSourceGitea     RuleSource = "gitea"
+	RuleSourceGithub    RuleSource = "github"
+	RuleSourceGitlab    RuleSource = "gitlab"
+	RuleSourceRegistry  RuleSource = "registry"
+	RuleSourceSchedule  RuleSource = "schedule"
 )
 
 // Valid indicates whether the value is a known member of the RuleSource enum.
 func (e RuleSource) Valid() bool {
 	switch e {
+	case RuleSourceBitbucket:
+		return true
 	case RuleSourceGeneric:
 		return true
 	case RuleSourceGitea:
@@ -1194,6 +1198,8 @@ func (e RuleSource) Valid() bool {
 	case RuleSourceGitlab:
 		return true
 	case RuleSourceRegistry:
+		return true
+	case RuleSourceSchedule:
 		return true
 	default:
 		return false
@@ -4949,12 +4955,18 @@ type Rule struct {
 	Forks *bool `json:"forks,omitempty"`
 
 	// Input Values by the name of a field that the pipeline declares.
-	Input      *Input     `json:"input,omitempty"`
-	Name       string     `json:"name"`
+	Input *Input `json:"input,omitempty"`
+	Name  string `json:"name"`
+
+	// NextRunAt When a schedule deploys next; absent once it has ended.
+	NextRunAt  *time.Time `json:"next_run_at,omitempty"`
 	Project    string     `json:"project"`
 	Repository *string    `json:"repository,omitempty"`
-	Source     RuleSource `json:"source"`
-	Tag        string     `json:"tag"`
+
+	// Schedule When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once.
+	Schedule *RuleSchedule `json:"schedule,omitempty"`
+	Source   RuleSource    `json:"source"`
+	Tag      string        `json:"tag"`
 
 	// Updates How a newer build gets to the addresses. With `aside`, which is the default, it is prepared beside the deployment that runs and takes its place when it is ready; with `replace` the deployment that runs is removed first.
 	Updates     *RuleUpdates `json:"updates,omitempty"`
@@ -5019,6 +5031,9 @@ type RulePut struct {
 	// Repository Only of this repository, as the source spells it.
 	Repository *string `json:"repository,omitempty"`
 
+	// Schedule When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once.
+	Schedule *RuleSchedule `json:"schedule,omitempty"`
+
 	// Secret Absent keeps the stored one, or has one made.
 	Secret *string    `json:"secret,omitempty"`
 	Source RuleSource `json:"source"`
@@ -5045,6 +5060,21 @@ type RuleSaved struct {
 
 	// Secret The secret that was made, shown once.
 	Secret *string `json:"secret,omitempty"`
+}
+
+// RuleSchedule When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once.
+type RuleSchedule struct {
+	// At `02:30` for every night, `mon-fri 02:30`, or the five fields of cron. At most four times an hour.
+	At string `json:"at"`
+
+	// LifetimeHours How long a deployment lives without activity. Without it, the project or the environment says.
+	LifetimeHours *int `json:"lifetime_hours,omitempty"`
+
+	// TimeZone A name of the IANA database, such as `Europe/Berlin`, or `UTC`.
+	TimeZone string `json:"time_zone"`
+
+	// Until After this, nothing is deployed any more. What is there lives on for its time.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // RuleSource defines model for RuleSource.

@@ -40,6 +40,8 @@ type Request struct {
 	Beside  controlplane.DeploymentID `json:",omitempty"`
 	// KeepData has it begin with what is in the volumes of Beside, which is stopped for that.
 	KeepData bool `json:",omitempty"`
+	// Hours is how long it lives without activity; zero is what its project or environment says.
+	Hours int `json:",omitempty"`
 	// Required are labels that its node must have, besides what the environment and the
 	// project ask for.
 	Required []controlplane.Selector `json:",omitempty"`
@@ -204,6 +206,11 @@ func (l *Lifecycle) insertDeployment(
 	}
 	if r.Draft != nil {
 		if err := tx.Lifetimes().SetScratch(ctx, d.ID); err != nil {
+			return d, err
+		}
+	}
+	if r.Hours > 0 {
+		if err := tx.Lifetimes().SetLifetime(ctx, d.ID, r.Hours); err != nil {
 			return d, err
 		}
 	}

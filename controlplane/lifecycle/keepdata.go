@@ -79,8 +79,8 @@ func awaitDataAgain(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 // volumePair is a volume of an older pipeline, and the same one of a newer pipeline.
 type volumePair struct{ older, newer controlplane.VolumeName }
 
-// pairVolumes finds the volumes that both pipelines have: of the same step and name, or shared under
-// the same name.
+// pairVolumes finds the volumes that both pipelines have: of the same step and name, or shared
+// under the same name.
 func pairVolumes(older, newer pipeline.Pipeline) (
 	pairs []volumePair, kept controlplane.KeptData) {
 	has := listVolumes(newer)

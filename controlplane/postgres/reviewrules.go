@@ -17,8 +17,9 @@ func reviewRule(r dbsqlc.ReviewRule) (controlplane.ReviewRule, error) {
 		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
 		Updates: controlplane.ReviewUpdates(r.Updates), Aliases: r.Aliases,
 		Forks: r.Forks, Data: controlplane.ReviewData(r.Data),
-		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
-	err := errors.Join(decodeJSON(r.Input, &out.Input), decodeJSON(r.Filter, &out.Filter))
+		NextRun: zeroIfNull(r.NextRunAt), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+	err := errors.Join(decodeJSON(r.Input, &out.Input), decodeJSON(r.Filter, &out.Filter),
+		decodeJSON(r.Schedule, &out.Schedule))
 	if len(out.Input) == 0 {
 		out.Input = nil
 	}
@@ -75,14 +76,44 @@ func (t ReviewRules) Put(ctx context.Context, r controlplane.ReviewRule) error {
 	if err != nil {
 		return err
 	}
+	schedule, err := encodeJSON(r.Schedule)
+	if err != nil {
+		return err
+	}
 	err = t.q.PutReviewRule(ctx, dbsqlc.PutReviewRuleParams{ID: string(r.ID), Name: r.Name,
 		Source: string(r.Source), Repository: r.Repository, Project: r.Project,
 		Environment: r.Environment, Branch: r.Branch, Tag: r.Tag,
 		WaitMinutes: int32(r.Wait / time.Minute), ApiUrl: r.APIURL, Active: r.Active,
 		CreatedBy: r.CreatedBy, Input: input, Filter: filter, Updates: string(r.Updates),
-		Aliases: r.Aliases, Forks: r.Forks, Data: string(r.Data)})
+		Aliases: r.Aliases, Forks: r.Forks, Data: string(r.Data),
+		Schedule: schedule, NextRunAt: nullIfZero(r.NextRun)})
 	if err != nil {
 		return fmt.Errorf("store rule: %w", translateError(err))
+	}
+	return nil
+}
+
+// ClaimDue returns rules whose time has come, and locks them until the transaction ends.
+func (t ReviewRules) ClaimDue(ctx context.Context, most int) ([]controlplane.ReviewRule, error) {
+	rows, err := t.q.ClaimDueRules(ctx, int32(most))
+	if err != nil {
+		return nil, fmt.Errorf("claim rules that are due: %w", translateError(err))
+	}
+	all := make([]controlplane.ReviewRule, len(rows))
+	for i, r := range rows {
+		if all[i], err = reviewRule(r); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// SetNextRun stores when a rule deploys next; zero is never.
+func (t ReviewRules) SetNextRun(
+	ctx context.Context, id controlplane.ReviewRuleID, next time.Time,
+) error {
+	if err := t.q.SetNextRun(ctx, nullIfZero(next), string(id)); err != nil {
+		return fmt.Errorf("store when a rule deploys next: %w", translateError(err))
 	}
 	return nil
 }

@@ -42,6 +42,17 @@ func (t Lifetimes) InheritSuccession(
 	return nil
 }
 
+// SetLifetime stores how many hours a deployment lives without activity.
+func (t Lifetimes) SetLifetime(
+	ctx context.Context, id controlplane.DeploymentID, hours int,
+) error {
+	h := int32(hours)
+	if err := t.q.PutLifetime(ctx, string(id), &h); err != nil {
+		return fmt.Errorf("store how long %s lives: %w", id, translateError(err))
+	}
+	return nil
+}
+
 // SetDataFrom stores whose volumes a deployment begins with.
 func (t Lifetimes) SetDataFrom(
 	ctx context.Context, id, from controlplane.DeploymentID,

@@ -238,7 +238,7 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		return err
 	}
 	if d != nil && !news && d.Goal != controlplane.GoalGone {
-		return r.waitForNewerImage(rule, x, *d)
+		return r.waitForNewerImage(ctx, rule, x, *d)
 	}
 	if !first && (d == nil || d.Goal != controlplane.GoalGone) {
 		if changed, err := r.followHost(ctx, rule, x); changed || err != nil {
@@ -246,7 +246,7 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		}
 	}
 	request := lifecycle.Request{Name: x.Deployment, KnownAs: x.Deployment, Project: rule.Project,
-		Environment: rule.Environment, Versions: versions, Input: rule.Input}
+		Environment: rule.Environment, Versions: versions, Input: rule.Input, Hours: rule.Schedule.Hours}
 	if d != nil {
 		return r.updateDeployment(ctx, rule, x, *d, request)
 	}
@@ -267,15 +267,25 @@ func (r *Reviews) createDeployment(
 }
 
 // waitForNewerImage waits for an image that is newer than the running one. If the
-// build changed nothing, the review becomes ready with what runs. Registry events come
-// after the push, so there is nothing to wait for.
-func (r *Reviews) waitForNewerImage(rule controlplane.ReviewRule, x *controlplane.Review,
-	d lifecycle.View) error {
+// build changed nothing, the review becomes ready with what runs. That of a schedule lives as long
+// as a new one would.
+func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.ReviewRule,
+	x *controlplane.Review, d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag
 	x.DueAt = time.Now().Add(r.Ask)
-	over := rule.Source == controlplane.ReviewRegistry || time.Now().After(x.GiveUpAt)
+	over := followsImages(rule) || time.Now().After(x.GiveUpAt)
 	if d.Status == controlplane.Ready && over {
 		x.Done, x.State, x.Detail = x.Generation, controlplane.ReviewReady, "no newer image came"
+		if rule.Source == controlplane.ReviewSchedule {
+			_, err := r.Lifecycle.Extend(ctx, worker, d.ID)
+			return err
+		}
 	}
 	return nil
+}
+
+// followsImages reports whether there is no image to wait for: events of registries come after the
+// push, and a schedule takes what is there.
+func followsImages(rule controlplane.ReviewRule) bool {
+	return rule.Source == controlplane.ReviewRegistry || rule.Source == controlplane.ReviewSchedule
 }

@@ -209,7 +209,7 @@ func (r *Reviews) supersedeNext(ctx context.Context, rule controlplane.ReviewRul
 		x.State = controlplane.ReviewCreating
 		x.Detail = "a newer push came, and the update that was prepared is being removed"
 		return r.takeDown(ctx, next)
-	case rule.Source == controlplane.ReviewRegistry, time.Now().After(x.GiveUpAt):
+	case followsImages(rule), time.Now().After(x.GiveUpAt):
 		x.Done = x.Generation
 	default:
 		x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag

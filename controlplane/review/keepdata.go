@@ -10,8 +10,8 @@ import (
 
 // outdatedRemark is what people read of an update that was ready too late: the deployment that it
 // was to replace runs again, and has other data by now.
-const outdatedRemark = "The update was ready with the data of the deployment that ran, but too late: " +
-	"that one runs again, and still answers. Push again, or write /nullops deploy."
+const outdatedRemark = "The update was ready with the data of the deployment that ran, but too " +
+	"late: that one runs again, and still answers. Push again, or write /nullops deploy."
 
 // decideData says whether an update begins with the data of the deployment that runs, and what
 // people should know of what it does not keep.

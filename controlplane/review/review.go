@@ -107,15 +107,16 @@ func (r *Reviews) advanceOne(ctx context.Context, x controlplane.Review) (err er
 }
 
 func (r *Reviews) advanceDue(ctx context.Context, forget *time.Time) error {
+	fault := r.startDue(ctx)
 	var due []controlplane.Review
 	err := r.Store.InTx(ctx, func(tx *postgres.Tx) (err error) {
 		due, err = tx.Reviews().Claim(ctx, holdFor, atOnce)
 		return err
 	})
 	if err != nil {
-		return err
+		return errors.Join(fault, err)
 	}
-	var errs []error
+	errs := []error{fault}
 	for _, x := range due {
 		errs = append(errs, r.advanceOne(ctx, x))
 	}

@@ -97,6 +97,13 @@ func (r *Reviews) PutRule(
 		if err := checkRule(ctx, tx, rule, old); err != nil {
 			return err
 		}
+		now, err := tx.DatabaseTime(ctx)
+		if err != nil {
+			return err
+		}
+		if rule.NextRun, err = checkSchedule(rule, old, now); err != nil {
+			return err
+		}
 		out.Rule = rule
 		if err := tx.ReviewRules().Put(ctx, rule); err != nil {
 			return err
@@ -110,7 +117,7 @@ func (r *Reviews) PutRule(
 func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Actor, p RulePut,
 	old controlplane.ReviewRule, out *RuleSaved) error {
 	secret := p.Secret
-	if secret == nil && out.Created {
+	if secret == nil && out.Created && out.Rule.Source != controlplane.ReviewSchedule {
 		out.Made = newSecret()
 		secret = &out.Made
 	}

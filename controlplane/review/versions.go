@@ -24,22 +24,34 @@ func (r *Reviews) chooseVersions(ctx context.Context, rule controlplane.ReviewRu
 		return nil, false, err
 	}
 	versions = map[pipeline.StepKey]string{}
+	tagOf := func(pipeline.StepKey) string { return x.Tag }
+	if rule.Source == controlplane.ReviewSchedule {
+		tags, err := r.branchVersions(ctx, rule)
+		if err != nil {
+			return nil, false, err
+		}
+		tagOf = func(step pipeline.StepKey) string { return tags[step] }
+	}
 	var last error
 	for _, s := range target.Pipeline.Steps {
 		c := s.Container()
 		if c == nil || c.Image == nil || c.Image.TagMode != pipeline.Selectable {
 			continue
 		}
-		facts, err := r.Catalog.ResolveTag(ctx, worker, *c.Image, x.Tag)
+		tag := tagOf(s.Key)
+		if tag == "" {
+			continue // the branch has no image of this service
+		}
+		facts, err := r.Catalog.ResolveTag(ctx, worker, *c.Image, tag)
 		if err != nil && controlplane.KindOf(err) != controlplane.Invalid &&
-			d != nil && runningVersion(*d, s.Key).Tag == x.Tag {
+			d != nil && runningVersion(*d, s.Key).Tag == tag {
 			return nil, false, err // a registry that is down takes no service back to its default
 		}
 		if err != nil {
 			last = err
 			continue
 		}
-		versions[s.Key] = x.Tag
+		versions[s.Key] = tag
 		news = news || d == nil || runningVersion(*d, s.Key).Digest != facts.Digest
 	}
 	if len(versions) > 0 {

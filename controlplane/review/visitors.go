@@ -10,7 +10,8 @@ import (
 )
 
 // waitsForVisitors reports whether what interrupts a deployment (it "is removed") waits because
-// somebody is at its addresses. It waits for so long at most, counted from the first look at which somebody was there.
+// somebody is at its addresses. It waits for so long at most, counted from the first look at which
+// somebody was there.
 func (r *Reviews) waitsForVisitors(
 	x *controlplane.Review, d lifecycle.View, interruption string,
 ) bool {

@@ -39,8 +39,8 @@ func (r *Reviews) watchDeployment(ctx context.Context, rule controlplane.ReviewR
 		}
 	}
 	r.mirrorStatus(x, d)
-	if leaving || !hasEnded(d.Status) {
-		return nil
+	if leaving || !hasEnded(d.Status) || rule.Source == controlplane.ReviewSchedule {
+		return nil // a schedule has its next time for newer images
 	}
 	x.DueAt = time.Now().Add(r.Ask)
 	// Check again after a deployment has ended that was created in time: images may have appeared

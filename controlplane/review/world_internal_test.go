@@ -43,9 +43,16 @@ func (i images) Inspect(
 		Message: "there is no tag " + reference}
 }
 
-func (images) ListTags(context.Context, registry.Source) (t registry.TagList, err error) {
+// ListTags lists what is stored of the repository.
+func (i images) ListTags(_ context.Context, s registry.Source) (t registry.TagList, err error) {
+	for name := range i {
+		if tag, ok := strings.CutPrefix(name, s.Repository+":"); ok {
+			t.Tags = append(t.Tags, tag)
+		}
+	}
 	return t, nil
 }
+
 func (images) Resolve(context.Context, registry.Source, string) (string, error) { return "", nil }
 func (images) Attach(context.Context, registry.Source, string, registry.Artifact) error {
 	return nil

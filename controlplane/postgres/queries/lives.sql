@@ -6,7 +6,8 @@ SELECT * FROM deployment_lives WHERE deployment_id = ANY(@ids::uuid[]);
 -- How many hours without activity each of them has; zero is for ever. And
 -- whether visits are none. A scratch deployment has one hour, as in deployment_expiries.
 SELECT d.id, (CASE WHEN l.scratch THEN 1
-    ELSE coalesce(p.cleanup_after_hours, e.cleanup_after_hours) END)::integer AS hours,
+    ELSE coalesce(l.lifetime_hours, p.cleanup_after_hours, e.cleanup_after_hours)
+    END)::integer AS hours,
     e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
@@ -110,6 +111,11 @@ ON CONFLICT (deployment_id) DO UPDATE SET scratch = true;
 -- The name that its services are told.
 INSERT INTO deployment_lives (deployment_id, known_as) VALUES (@deployment_id, @known_as)
 ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as;
+
+-- name: PutLifetime :exec
+-- How long it lives, whatever its project and environment say.
+INSERT INTO deployment_lives (deployment_id, lifetime_hours) VALUES (@deployment_id, @hours)
+ON CONFLICT (deployment_id) DO UPDATE SET lifetime_hours = excluded.lifetime_hours;
 
 -- name: PutDataFrom :exec
 -- Whose volumes a deployment begins with.

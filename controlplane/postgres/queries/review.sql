@@ -13,16 +13,26 @@ SELECT * FROM review_rules WHERE id = @id;
 -- name: PutReviewRule :exec
 -- Inserts, or replaces what an admin says about it.
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data,
+    schedule, next_run_at)
 VALUES (@id, @name, @source, @repository, @project, @environment, @branch, @tag,
     @wait_minutes, @api_url, @active, @created_by, @input, @filter, @updates, @aliases, @forks,
-    @data)
+    @data, @schedule, @next_run_at)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
     updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
-    data = excluded.data;
+    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at;
+
+-- name: ClaimDueRules :many
+-- Rules whose time has come. Whoever has them locked sets their next time.
+SELECT * FROM review_rules WHERE active AND next_run_at <= now()
+ORDER BY next_run_at LIMIT @most FOR UPDATE SKIP LOCKED;
+
+-- name: SetNextRun :exec
+-- When a rule deploys next.
+UPDATE review_rules SET next_run_at = sqlc.narg(next_run_at) WHERE id = @id;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.

@@ -4597,7 +4597,7 @@ export interface components {
             choices: components["schemas"]["NotificationChoice"][];
         };
         /** @enum {string} */
-        RuleSource: "github" | "gitlab" | "gitea" | "generic" | "registry";
+        RuleSource: "github" | "gitlab" | "gitea" | "bitbucket" | "generic" | "registry" | "schedule";
         RulePut: {
             source: components["schemas"]["RuleSource"];
             /** @description Only of this repository, as the source spells it. */
@@ -4614,6 +4614,7 @@ export interface components {
             wait_minutes?: number;
             updates?: components["schemas"]["RuleUpdates"];
             data?: components["schemas"]["RuleData"];
+            schedule?: components["schemas"]["RuleSchedule"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
             /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
@@ -4640,10 +4641,16 @@ export interface components {
             wait_minutes: number;
             updates?: components["schemas"]["RuleUpdates"];
             data?: components["schemas"]["RuleData"];
+            schedule?: components["schemas"]["RuleSchedule"];
             /** @description Addresses follow the rule: `latest--RULE` leads to what became ready last, `branch--BRANCH` to what is of that branch. */
             aliases?: boolean;
             /** @description Take pull requests from forks too. Each commit waits until somebody who may write to the repository writes `/nullops approve COMMIT` below the pull request. The tag has to name the commit. Without it, forks are ignored. */
             forks?: boolean;
+            /**
+             * Format: date-time
+             * @description When a schedule deploys next; absent once it has ended.
+             */
+            next_run_at?: string;
             api_url?: string;
             active: boolean;
             created_by: string;
@@ -4655,6 +4662,20 @@ export interface components {
          * @enum {string}
          */
         RuleUpdates: "aside" | "replace";
+        /** @description When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once. */
+        RuleSchedule: {
+            /** @description `02:30` for every night, `mon-fri 02:30`, or the five fields of cron. At most four times an hour. */
+            at: string;
+            /** @description A name of the IANA database, such as `Europe/Berlin`, or `UTC`. */
+            time_zone: string;
+            /** @description How long a deployment lives without activity. Without it, the project or the environment says. */
+            lifetime_hours?: number;
+            /**
+             * Format: date-time
+             * @description After this, nothing is deployed any more. What is there lives on for its time.
+             */
+            until?: string;
+        };
         /**
          * @description What the volumes of a newer build begin with. With `fresh`, which is the default, they are empty. With `keep`, the deployment that runs stops when the newer one has its images, its volumes are copied, and it stands still until the newer one has its place: nothing that was written is lost. If the update fails, it starts again.
          * @enum {string}

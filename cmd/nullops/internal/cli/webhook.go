@@ -255,6 +255,7 @@ func ruleSet() *cobra.Command {
 	var off, aliases, forks bool
 	var input []string
 	var filter ruleFilter
+	var schedule ruleSchedule
 	var updates, data string
 	c := &cobra.Command{
 		Use:   "set NAME --source SOURCE --project PROJECT --env ENV --tag TAG",
@@ -264,12 +265,13 @@ func ruleSet() *cobra.Command {
 			"plane, signed with the secret that is made and shown once.",
 	}
 	f := c.Flags()
-	f.StringVar(&source, "source", "", "github, gitlab, gitea, generic or registry")
+	f.StringVar(&source, "source", "", "github, gitlab, gitea, bitbucket, generic, registry, or schedule")
 	f.StringVar(&repository, "repository", "", "only of this repository")
 	f.StringVar(&body.Project, "project", "", "which project is deployed")
 	f.StringVar(&body.Environment, "env", "", "where it is deployed")
 	f.StringVar(&branch, "branch", "", "only branches of this pattern, such as feature/*")
 	filter.addFlags(c)
+	schedule.addFlags(c)
 	f.StringVar(&body.Tag, "tag", "", "how a branch's image is tagged, such as pr-{number}")
 	f.StringArrayVar(&input, "input", nil, inputUsage)
 	f.DurationVar(&wait, "wait", 30*time.Minute, "how long the registry may take to have the tag")
@@ -293,6 +295,12 @@ func ruleSet() *cobra.Command {
 			return err
 		}
 		body.Filter = filter.body()
+		if body.Schedule, err = schedule.body(); err != nil {
+			return err
+		}
+		if source == "schedule" && body.Tag == "" {
+			body.Tag = "{branch}"
+		}
 		active, minutes := !off, int(wait/time.Minute)
 		body.Source, body.Active, body.WaitMinutes = apiclient.RuleSource(source), &active, &minutes
 		body.Repository, body.Branch, body.ApiUrl = nilIfZero(repository), nilIfZero(branch),
@@ -314,6 +322,40 @@ func ruleSet() *cobra.Command {
 		return toldSecret(c.OutOrStdout(), "rule "+args[0], r.JSON200.Secret)
 	}
 	return c
+}
+
+// ruleSchedule holds the flags that say when a branch is deployed.
+type ruleSchedule struct {
+	at, timeZone, until string
+	lifetime            time.Duration
+}
+
+func (r *ruleSchedule) addFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.at, "at", "",
+		"with --source schedule: 02:30, 'mon-fri 02:30', or the five fields of cron")
+	f.StringVar(&r.timeZone, "time-zone", "UTC", "the time zone of --at, such as Europe/Berlin")
+	f.DurationVar(&r.lifetime, "lifetime", 0,
+		"how long a deployment of the schedule lives without activity, such as 12h")
+	f.StringVar(&r.until, "until", "", "when the schedule ends: a time (RFC 3339)")
+}
+
+// body returns nil if there is no schedule.
+func (r *ruleSchedule) body() (*apiclient.RuleSchedule, error) {
+	if r.at == "" && r.until == "" && r.lifetime == 0 {
+		return nil, nil
+	}
+	s := apiclient.RuleSchedule{At: r.at, TimeZone: r.timeZone,
+		LifetimeHours: nilIfZero(int(r.lifetime / time.Hour))}
+	if r.until != "" {
+		until, err := time.Parse(time.RFC3339, r.until)
+		if err != nil {
+			return nil, exit.AsUsageError(fmt.Errorf(
+				"--until %q is not a time: write it as 2027-01-31T00:00:00Z", r.until))
+		}
+		s.Until = &until
+	}
+	return &s, nil
 }
 
 // ruleFilter holds the flags that narrow a rule to some pull requests.

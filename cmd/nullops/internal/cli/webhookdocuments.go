@@ -27,7 +27,7 @@ func ruleObject(r apiclient.Rule) object {
 		Source: r.Source, Repository: r.Repository, Project: r.Project, Environment: r.Environment,
 		Branch: r.Branch, Filter: r.Filter, Tag: r.Tag, Input: r.Input,
 		WaitMinutes: &r.WaitMinutes, ApiUrl: r.ApiUrl, Updates: r.Updates,
-		Data: r.Data, Aliases: r.Aliases, Forks: r.Forks,
+		Data: r.Data, Schedule: r.Schedule, Aliases: r.Aliases, Forks: r.Forks,
 		Active: nilIfActive(r.Active),
 	}}
 }

@@ -322,6 +322,11 @@ WITH causes AS (
         c.environment_id, NULL, NULL
     FROM acme_certificates c WHERE c.wanted AND c.error <> '' AND c.failures >= 2
     UNION ALL
+    SELECT 'rule.schedule', u.id::text, u.name, left(r.detail, 1000), NULL, NULL, r.deployment_id,
+        NULL
+    FROM reviews r JOIN review_rules u ON u.id = r.rule_id
+    WHERE u.source = 'schedule' AND u.active AND r.state = 'failed'
+    UNION ALL
     SELECT 'backup.failed', '', '', b.error, NULL, NULL, NULL, NULL
     FROM (SELECT error FROM backups ORDER BY id DESC LIMIT 1) b WHERE b.error <> ''
     UNION ALL

@@ -223,7 +223,8 @@ func (q *Queries) ListFormers(ctx context.Context, successorID *string) ([]ListF
 
 const listLifetimes = `-- name: ListLifetimes :many
 SELECT d.id, (CASE WHEN l.scratch THEN 1
-    ELSE coalesce(p.cleanup_after_hours, e.cleanup_after_hours) END)::integer AS hours,
+    ELSE coalesce(l.lifetime_hours, p.cleanup_after_hours, e.cleanup_after_hours)
+    END)::integer AS hours,
     e.ignore_visits
 FROM deployments d
 JOIN projects p ON p.id = d.project_id
@@ -261,7 +262,7 @@ func (q *Queries) ListLifetimes(ctx context.Context, ids []string) ([]ListLifeti
 }
 
 const listLives = `-- name: ListLives :many
-SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch, known_as, successor_id, replaced_at, data_from, data_moved FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
+SELECT deployment_id, cloned_from, cloned_name, hold_owner, hold_reason, hold_since, hold_until, removed_by, removed_at, noticed_hours, noticed_for, move, moving_since, moved_to, scratch, known_as, successor_id, replaced_at, data_from, data_moved, lifetime_hours FROM deployment_lives WHERE deployment_id = ANY($1::uuid[])
 `
 
 // What people did to the lives of these deployments.
@@ -295,6 +296,7 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 			&i.ReplacedAt,
 			&i.DataFrom,
 			&i.DataMoved,
+			&i.LifetimeHours,
 		); err != nil {
 			return nil, err
 		}
@@ -405,6 +407,17 @@ ON CONFLICT (deployment_id) DO UPDATE SET known_as = excluded.known_as
 // The name that its services are told.
 func (q *Queries) PutKnownAs(ctx context.Context, deploymentID string, knownAs string) error {
 	_, err := q.db.Exec(ctx, putKnownAs, deploymentID, knownAs)
+	return err
+}
+
+const putLifetime = `-- name: PutLifetime :exec
+INSERT INTO deployment_lives (deployment_id, lifetime_hours) VALUES ($1, $2)
+ON CONFLICT (deployment_id) DO UPDATE SET lifetime_hours = excluded.lifetime_hours
+`
+
+// How long it lives, whatever its project and environment say.
+func (q *Queries) PutLifetime(ctx context.Context, deploymentID string, hours *int32) error {
+	_, err := q.db.Exec(ctx, putLifetime, deploymentID, hours)
 	return err
 }
 

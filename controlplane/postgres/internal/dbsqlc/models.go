@@ -305,26 +305,27 @@ type DeploymentHost struct {
 }
 
 type DeploymentLife struct {
-	DeploymentID string
-	ClonedFrom   *string
-	ClonedName   string
-	HoldOwner    string
-	HoldReason   string
-	HoldSince    *time.Time
-	HoldUntil    *time.Time
-	RemovedBy    string
-	RemovedAt    *time.Time
-	NoticedHours int32
-	NoticedFor   *time.Time
-	Move         []byte
-	MovingSince  *time.Time
-	MovedTo      *string
-	Scratch      bool
-	KnownAs      string
-	SuccessorID  *string
-	ReplacedAt   *time.Time
-	DataFrom     *string
-	DataMoved    bool
+	DeploymentID  string
+	ClonedFrom    *string
+	ClonedName    string
+	HoldOwner     string
+	HoldReason    string
+	HoldSince     *time.Time
+	HoldUntil     *time.Time
+	RemovedBy     string
+	RemovedAt     *time.Time
+	NoticedHours  int32
+	NoticedFor    *time.Time
+	Move          []byte
+	MovingSince   *time.Time
+	MovedTo       *string
+	Scratch       bool
+	KnownAs       string
+	SuccessorID   *string
+	ReplacedAt    *time.Time
+	DataFrom      *string
+	DataMoved     bool
+	LifetimeHours *int32
 }
 
 type DeploymentRow struct {
@@ -956,6 +957,8 @@ type ReviewRule struct {
 	Aliases     bool
 	Forks       bool
 	Data        string
+	Schedule    []byte
+	NextRunAt   *time.Time
 }
 
 type RouteRow struct {

@@ -47,6 +47,54 @@ func (q *Queries) ApproveReview(ctx context.Context, arg ApproveReviewParams) (i
 	return result.RowsAffected(), nil
 }
 
+const claimDueRules = `-- name: ClaimDueRules :many
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE active AND next_run_at <= now()
+ORDER BY next_run_at LIMIT $1 FOR UPDATE SKIP LOCKED
+`
+
+// Rules whose time has come. Whoever has them locked sets their next time.
+func (q *Queries) ClaimDueRules(ctx context.Context, most int32) ([]ReviewRule, error) {
+	rows, err := q.db.Query(ctx, claimDueRules, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReviewRule{}
+	for rows.Next() {
+		var i ReviewRule
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.Source,
+			&i.Repository,
+			&i.Project,
+			&i.Environment,
+			&i.Branch,
+			&i.Tag,
+			&i.WaitMinutes,
+			&i.ApiUrl,
+			&i.Active,
+			&i.CreatedBy,
+			&i.CreatedAt,
+			&i.Input,
+			&i.Filter,
+			&i.Updates,
+			&i.Aliases,
+			&i.Forks,
+			&i.Data,
+			&i.Schedule,
+			&i.NextRunAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const claimReviews = `-- name: ClaimReviews :many
 UPDATE reviews SET claimed_until = now() + make_interval(secs => $1::float8)
 WHERE id IN (
@@ -412,7 +460,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -439,12 +487,14 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Aliases,
 		&i.Forks,
 		&i.Data,
+		&i.Schedule,
+		&i.NextRunAt,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -471,6 +521,8 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Aliases,
 		&i.Forks,
 		&i.Data,
+		&i.Schedule,
+		&i.NextRunAt,
 	)
 	return i, err
 }
@@ -713,7 +765,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -746,6 +798,8 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Aliases,
 			&i.Forks,
 			&i.Data,
+			&i.Schedule,
+			&i.NextRunAt,
 		); err != nil {
 			return nil, err
 		}
@@ -937,16 +991,17 @@ func (q *Queries) PutReview(ctx context.Context, arg PutReviewParams) error {
 
 const putReviewRule = `-- name: PutReviewRule :exec
 INSERT INTO review_rules (id, name, source, repository, project, environment, branch, tag,
-    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data)
+    wait_minutes, api_url, active, created_by, input, filter, updates, aliases, forks, data,
+    schedule, next_run_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16, $17,
-    $18)
+    $18, $19, $20)
 ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.repository,
     project = excluded.project, environment = excluded.environment, branch = excluded.branch,
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
     updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
-    data = excluded.data
+    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at
 `
 
 type PutReviewRuleParams struct {
@@ -968,6 +1023,8 @@ type PutReviewRuleParams struct {
 	Aliases     bool
 	Forks       bool
 	Data        string
+	Schedule    []byte
+	NextRunAt   *time.Time
 }
 
 // Inserts, or replaces what an admin says about it.
@@ -991,6 +1048,8 @@ func (q *Queries) PutReviewRule(ctx context.Context, arg PutReviewRuleParams) er
 		arg.Aliases,
 		arg.Forks,
 		arg.Data,
+		arg.Schedule,
+		arg.NextRunAt,
 	)
 	return err
 }
@@ -1084,6 +1143,16 @@ func (q *Queries) SaveReview(ctx context.Context, arg SaveReviewParams) error {
 		arg.ID,
 		arg.Generation,
 	)
+	return err
+}
+
+const setNextRun = `-- name: SetNextRun :exec
+UPDATE review_rules SET next_run_at = $1 WHERE id = $2
+`
+
+// When a rule deploys next.
+func (q *Queries) SetNextRun(ctx context.Context, nextRunAt *time.Time, iD string) error {
+	_, err := q.db.Exec(ctx, setNextRun, nextRunAt, iD)
 	return err
 }
 

@@ -15,11 +15,13 @@ import { nameOptions } from "../webhooks/ScopeFields";
 import { CodeHostFields } from "./CodeHostFields";
 import { Reviews } from "./Reviews";
 import { RuleAddress } from "./RuleAddress";
+import { ScheduleFields } from "./ScheduleFields";
 import {
   bodyOf,
   findProblems,
   hasForks,
   initialValues,
+  isSchedule,
   leadsTo,
   tagProblem,
   type Values,
@@ -70,14 +72,17 @@ export function RuleSheet({ opened, taken, made, close }: Props) {
       extra={rule ? <Delete name={rule.name} close={close} /> : null}
       side={rule ? <Reviews name={rule.name} /> : null}
     >
-      {rule ? (
+      {rule ? null : <NameField form={form} taken={taken} hint={t.nameHint} />}
+      {rule && rule.source !== "schedule" ? (
         <RuleAddress name={rule.name} hint={t.addressHint} />
+      ) : null}
+      {isSchedule(form.values.source) ? (
+        <ScheduleFields form={form} sources={sources} next={rule?.next_run_at} />
       ) : (
-        <NameField form={form} taken={taken} hint={t.nameHint} />
+        <Takes form={form} />
       )}
-      <Takes form={form} />
       <Deploys form={form} />
-      <CodeHostFields form={form} stored={rule} />
+      {isSchedule(form.values.source) ? null : <CodeHostFields form={form} stored={rule} />}
       <CheckField form={form} name="active" label={t.active} hint={t.activeHint} />
     </FormSheet>
   );
@@ -150,14 +155,16 @@ function Deploys({ form }: { form: Form<Values> }) {
   const { project, environment } = form.values;
   return (
     <>
-      <TextField
-        form={form}
-        name="tag"
-        label={t.tag}
-        mono
-        maxLength={200}
-        hint={tagHint(form.values)}
-      />
+      {isSchedule(form.values.source) ? null : (
+        <TextField
+          form={form}
+          name="tag"
+          label={t.tag}
+          mono
+          maxLength={200}
+          hint={tagHint(form.values)}
+        />
+      )}
       <div className="two">
         <SelectField
           form={form}

@@ -51,3 +51,26 @@ it("asks for addresses that follow when they are ticked, and prepares updates be
   const read = { ...stored, active: true, created_by: "ada", created_at: "2026-01-02T10:00:00Z" };
   expect(bodyOf(initialValues(read))).toMatchObject({ aliases: true, updates: "aside" });
 });
+
+it("sends a schedule in place of what pull requests need", () => {
+  const nightly = {
+    ...good,
+    source: "schedule" as const,
+    branch: "main",
+    labels: "qa",
+    repository: "acme/shop",
+    "schedule.at": "02:30",
+    "schedule.time_zone": "Europe/Berlin",
+    "schedule.lifetime_hours": "12",
+  };
+  expect(findProblems(nightly, false, [])).toEqual({});
+  expect(bodyOf(nightly)).toMatchObject({
+    tag: "{branch}",
+    repository: undefined,
+    filter: undefined,
+    schedule: { at: "02:30", time_zone: "Europe/Berlin", lifetime_hours: 12, until: undefined },
+  });
+  expect(bodyOf(good).schedule).toBeUndefined();
+  const wrong = { ...nightly, branch: "release/*", "schedule.at": "" };
+  expect(Object.keys(findProblems(wrong, false, []))).toEqual(["branch", "schedule.at"]);
+});

@@ -26,12 +26,21 @@ export const initialValues = (stored?: Rule) => ({
   data: stored?.data ?? ("fresh" as Schemas["RuleData"]),
   aliases: stored?.aliases ?? false,
   forks: stored?.forks ?? false,
+  // As the server names what it refuses.
+  "schedule.at": stored?.schedule?.at ?? "",
+  "schedule.time_zone":
+    stored?.schedule?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+  "schedule.lifetime_hours": String(stored?.schedule?.lifetime_hours ?? ""),
+  "schedule.until": stored?.schedule?.until ?? "",
   api_url: stored?.api_url ?? "",
   secret: "",
   token: "",
   forget: false,
   active: stored?.active ?? true,
 });
+/** Whether nobody sends events: the clock says when a branch is deployed. */
+export const isSchedule = (source: Schemas["RuleSource"]) => source === "schedule";
+
 /** Whether the source tells pull requests of forks from others. */
 export const hasForks = (source: Schemas["RuleSource"]) =>
   source === "github" || source === "gitlab" || source === "gitea";
@@ -41,22 +50,34 @@ export type Values = ReturnType<typeof initialValues>;
 /** What is sent: an absent secret or token keeps the stored one, an empty token forgets it. */
 export const bodyOf = (values: Values): Schemas["RulePut"] => ({
   source: values.source,
-  repository: emptyToUndefined(values.repository),
+  repository: isSchedule(values.source) ? undefined : emptyToUndefined(values.repository),
   project: values.project,
   environment: values.environment,
   branch: emptyToUndefined(values.branch),
-  filter: values.source === "registry" ? undefined : filterOf(values),
-  tag: values.tag.trim(),
+  filter: hasPullRequests(values.source) ? filterOf(values) : undefined,
+  tag: isSchedule(values.source) ? "{branch}" : values.tag.trim(),
   input: values.input?.project === values.project ? values.input.values : undefined,
   wait_minutes: toNumber(values.wait_minutes),
   updates: values.updates,
   data: values.updates === "aside" ? values.data : undefined,
   aliases: values.aliases || undefined,
   forks: (hasForks(values.source) && values.forks) || undefined,
-  api_url: emptyToUndefined(values.api_url),
+  schedule: isSchedule(values.source) ? scheduleOf(values) : undefined,
+  api_url: isSchedule(values.source) ? undefined : emptyToUndefined(values.api_url),
   secret: values.secret || undefined,
   token: values.forget ? "" : values.token || undefined,
   active: values.active,
+});
+
+/** Whether a filter of pull requests makes sense. */
+export const hasPullRequests = (source: Schemas["RuleSource"]) =>
+  source !== "registry" && !isSchedule(source);
+
+const scheduleOf = (values: Values): Schemas["RuleSchedule"] => ({
+  at: values["schedule.at"].trim(),
+  time_zone: values["schedule.time_zone"].trim(),
+  lifetime_hours: toNumber(values["schedule.lifetime_hours"]),
+  until: emptyToUndefined(values["schedule.until"]),
 });
 
 /** The filter that is sent; undefined if the rule is for every pull request. */
@@ -87,11 +108,15 @@ export function findProblems(values: Values, stored: boolean, taken: string[]) {
     name: stored ? undefined : named,
     project: values.project ? undefined : t.projectMissing,
     environment: values.environment ? undefined : t.environmentMissing,
-    tag: tagProblem(values.tag.trim()),
+    branch: isSchedule(values.source) && !plainBranch(values.branch) ? t.branchMissing : undefined,
+    "schedule.at": isSchedule(values.source) && !values["schedule.at"] ? t.atMissing : undefined,
+    tag: isSchedule(values.source) ? undefined : tagProblem(values.tag.trim()),
     wait_minutes: wait >= 1 && wait <= 1440 ? undefined : t.waitWrong,
     secret: values.secret !== "" && values.secret.length < 16 ? t.secretShort : undefined,
   });
 }
+
+const plainBranch = (branch: string) => branch !== "" && !/[*?[]/.test(branch);
 
 /** What is wrong with the tag's pattern; the server has the same rule. */
 export function tagProblem(tag: string): string | undefined {
