@@ -79,6 +79,8 @@ apps=${apps:-$domain}
 
 # --- What has to be there ----------------------------------------------------
 
+[[ -n $release || -e Dockerfile || -n $(recall NULLOPS_VERSION) ]] ||
+  fail "there are no sources here to build from. Add --release FOLDER, the folder with the files of a release."
 command -v docker >/dev/null || fail "Docker is missing. Debian: apt-get install docker.io docker-compose"
 engine=$(docker version --format '{{.Server.Version}}' 2>/dev/null) ||
   fail "Docker does not answer. Start it, or run this as a user who may use it."
@@ -180,7 +182,7 @@ if [[ -n $release ]]; then
   export NULLOPS_VERSION=${version%-linux-*}
   say "loading the images of $NULLOPS_VERSION, whose signature matches"
   docker load --quiet --input "$release/$images" >/dev/null
-else
+elif [[ -e Dockerfile ]]; then
   say "building the image"
   "${compose[@]}" build controlplane
 fi
@@ -297,11 +299,21 @@ if [[ -n $domain ]]; then
     say "deployments answer over HTTPS; everybody trusts them once at $url/trust"
     say "  with public DNS, order certificates that browsers know: run this again with --email"
   fi
-  if [[ -n $node && -z $(docker ps --all --quiet --filter 'name=^nullops-agent$') ]]; then
+  agent=$(docker ps --all --quiet --filter 'name=^nullops-agent$')
+  # An agent that trusts the first certificate only would not find the way once another is ordered.
+  if [[ -n $agent && $(setting NULLOPS_HTTP_ORDER) == true ]] &&
+    docker inspect --format '{{.Config.Env}}' "$agent" | grep -q AGENT_FINGERPRINT=; then
+    docker rm --force "$agent" >/dev/null && agent=''
+  fi
+  if [[ -n $node && -z $agent ]]; then
     line=$(nullops node add this-machine --env qa --connect agent | sed -n '/^docker run/,/^$/p')
     [[ -n $line ]] || line=$(nullops node rotate this-machine | sed -n '/^docker run/,/^$/p')
     [[ -n $line ]] || fail "this machine could not be added as a node. Add it by hand on the page Nodes."
-    if [[ -z $release ]]; then
+    if [[ -n $roots ]]; then
+      install -m 644 "$roots" secrets/authorities.pem
+      line=${line/docker run -d/docker run -d -v "'$PWD/secrets/authorities.pem:/authorities.pem:ro'" -e NULLOPS_AGENT_CA=/authorities.pem}
+    fi
+    if [[ -z $release && -e Dockerfile ]]; then
       say "building the agent's image"
       docker build --quiet --file Dockerfile --target agent --build-arg "VERSION=${image##*:}" \
         --tag "nullops/agent:${image##*:}" .. >/dev/null
@@ -311,6 +323,14 @@ if [[ -n $domain ]]; then
   fi
   # After an upgrade, agents are of the release before.
   nullops node upgrade --all || say "some agents are not upgraded: see nullops node list"
+  if [[ -n $node ]]; then
+    for ((tries = 0; tries < 60; tries++)); do
+      ! nullops node show this-machine --json 2>/dev/null | grep -q '"status": *"online"' || break
+      sleep 1
+    done
+    ((tries < 60)) ||
+      say "the agent is not connected yet, so nothing can be deployed: docker logs nullops-agent says why"
+  fi
 fi
 
 say "NullOps runs: $url"

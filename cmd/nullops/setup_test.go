@@ -16,7 +16,7 @@ type setupMachine struct{ dir, bin string }
 func newSetupMachine(t *testing.T) setupMachine {
 	t.Helper()
 	m := setupMachine{dir: t.TempDir(), bin: t.TempDir()}
-	for _, name := range []string{"setup.sh", "compose.yaml"} {
+	for _, name := range []string{"setup.sh", "compose.yaml", "Dockerfile"} {
 		copyFile(t, "../../deploy/"+name, filepath.Join(m.dir, name), 0o755)
 	}
 	m.program(t, "docker", `case "$*" in
@@ -111,6 +111,14 @@ func TestSetup_RefusesBeforeItBegins(t *testing.T) {
 				t.Errorf("it changed something before it refused: %s", said)
 			}
 		})
+	}
+	m := newSetupMachine(t)
+	if err := os.Remove(filepath.Join(m.dir, "Dockerfile")); err != nil {
+		t.Fatal(err)
+	}
+	// What a release has is neither sources nor images.
+	if said, begun := m.run(t, nil); begun || !strings.Contains(said, "Add --release FOLDER") {
+		t.Errorf("without sources and a release: %s", said)
 	}
 	// Without a fault it goes on, and builds: the tests above look at the right thing.
 	if said, begun := newSetupMachine(t).run(t, nil, "--domain", "qa.example.org"); !begun {
