@@ -118,7 +118,7 @@ func guardCheck(f hostFacts) wire.Check {
 			wire.SeverityWarning,
 			"The setting agent.guard is off: containers may "+
 				"reach link-local addresses, such as a cloud's metadata, and the agent's port.",
-			"Switch agent.guard on, or keep them away yourself.",
+			"Switch agent.guard on, or block these addresses with rules of your own.",
 		)
 	}
 	return failedCheck(checkGuard, wire.SeverityWarning, "Containers are not kept from link-local "+

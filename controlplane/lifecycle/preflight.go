@@ -168,7 +168,7 @@ func shortOf(all []Candidate, a ResourceRequest) string {
 	return ""
 }
 
-// summarizeReasons replaces the message with all nodes' reasons in one line.
+// summarizeReasons adds to the message each node's reason, which is a sentence.
 func summarizeReasons(id string, err error) error {
 	e, ok := err.(*controlplane.Error) //nolint:errorlint // It is our own, just made.
 	if !ok {
@@ -184,7 +184,7 @@ func summarizeReasons(id string, err error) error {
 		reasons[i] = r.Node + ": " + r.Reason
 	}
 	if len(reasons) > 0 {
-		e.Message = fmt.Sprintf("%s (%s)", e.Message, strings.Join(reasons, " "))
+		e.Message = fmt.Sprintf("%s. %s", e.Message, strings.Join(reasons, " "))
 	}
 	return e
 }

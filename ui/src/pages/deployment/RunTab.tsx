@@ -96,7 +96,7 @@ export function RunTab(props: Props) {
               ))}
             </div>
           ) : (
-            <Suspense fallback={<div className="gcv" />}>
+            <Suspense fallback={<Skeletons count={steps.steps.length} height={66} />}>
               <Graph
                 steps={steps.steps}
                 progress={progress}

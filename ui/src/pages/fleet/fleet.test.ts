@@ -53,8 +53,8 @@ describe("what needs a person in the fleet", () => {
       NOW,
     );
     expect(found.map(({ state, what, remedy }) => [state, what, remedy])).toEqual([
-      ["failed", "fra-01 fails the check isolation", "Set iptables."],
-      ["warn", "fra-01 fails the check swap", "Turn it off."],
+      ["failed", "fra-01 fails the check “Isolation”", "Set iptables."],
+      ["warn", "fra-01 fails the check “swap”", "Turn it off."],
     ]);
     const full = { at: ago(0), cpu: 1, memory_used: 1, disk_free: GIB / 2 };
     expect(said({ nodes: [node({ vitals: full })] })[0]).toMatch(/disk left, below its floor of 1/);
@@ -86,8 +86,8 @@ describe("what needs a person in the fleet", () => {
       { id: "swap", severity: "warning", detail: "Swap is on." },
     );
     expect(said({ nodes: [node({ inventory })] })).toEqual([
-      "fra-01 fails the check swap",
-      "fra-01 reports no result for its check clock",
+      "fra-01 fails the check “swap”",
+      "fra-01 reports no result for its check “Clock”",
     ]);
   });
 

@@ -55,10 +55,10 @@ export const fleetTexts = {
     build: (count: number) => `${plural(count, "node runs", "nodes run")} another version`,
   } as Record<string, (count: number) => string>,
   manyChecks: (id: string) => (count: number) =>
-    `${plural(count, "node fails", "nodes fail")} the check ${id}, or reports no result`,
+    `${plural(count, "node fails", "nodes fail")} the check “${id}”, or reports no result`,
   blocked: (name: string) => `${name} takes no new deployment`,
-  check: (name: string, id: string) => `${name} fails the check ${id}`,
-  unjudged: (name: string, id: string) => `${name} reports no result for its check ${id}`,
+  check: (name: string, id: string) => `${name} fails the check “${id}”`,
+  unjudged: (name: string, id: string) => `${name} reports no result for its check “${id}”`,
   ranOut: (name: string, age: string) => `The certificate ${name} expired ${age}`,
   runsOut: (name: string, left: string) => `The certificate ${name} expires in ${left}`,
   certificateRemedy: (hosts: string) =>

@@ -2,7 +2,7 @@ import type { Deployment, NodeInfo, Schemas } from "@/api/client";
 import { formatBytes } from "@/components/quantity";
 import { formatAgo, formatShortAgo } from "@/components/time";
 import { fleetTexts as t } from "@/pages/fleet/fleetTexts";
-import { sortBySeverity } from "../nodes/Checks";
+import { nameCheck, sortBySeverity } from "../nodes/Checks";
 import {
   certificateTroubles,
   keyTroubles,
@@ -71,7 +71,7 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
     since,
     where: { node: name },
     kind: id === "state" ? status : id,
-    many: t.many[id === "state" ? status : id] ?? t.manyChecks(id.replace("check ", "")),
+    many: t.many[id === "state" ? status : id] ?? t.manyChecks(nameCheck(id.replace("check ", ""))),
   });
   const out = t.nodeStates[status];
   const remedy = node.status_detail ?? t.nodeRemedies[status] ?? "";
@@ -82,7 +82,7 @@ function ofNode(node: NodeInfo, build?: string): Trouble[] {
     all.push(found("drain", "warn", t.overdue(name), t.overdueRemedy, node.drain.deadline));
   if (status !== "online") return all;
   for (const { id, severity, remedy, detail } of failedChecks(node)) {
-    const says = severity === "unknown" ? t.unjudged(name, id) : t.check(name, id);
+    const says = (severity === "unknown" ? t.unjudged : t.check)(name, nameCheck(id));
     all.push(found(`check ${id}`, looks[severity], says, remedy ?? detail));
   }
   if (node.blocked && !failedChecks(node).some((check) => check.severity === "critical"))

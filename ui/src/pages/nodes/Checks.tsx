@@ -50,6 +50,9 @@ export function Checks({ checks }: { checks: NodeCheck[] }) {
   );
 }
 
+/** What a check is called; people find its own word in docs and in rules. */
+export const nameCheck = (id: string): string => nodeTexts.checkNames[id] ?? id;
+
 /** The commands that a remedy names: agents put them in quotes, as in "'docker system df' shows it". */
 export function commandsIn(remedy: string): string[] {
   const quoted = remedy.matchAll(/(?:^|\s)'([^']+)'(?=[\s.,;:]|$)/g);
@@ -61,7 +64,7 @@ function Check({ check }: { check: NodeCheck }) {
     <li>
       <StatusMark state={states[check.severity]}>
         <span className="vh">{`${stateWord(states[check.severity])} `}</span>
-        <span className="mono s">{check.id}</span>
+        <span title={check.id}>{nameCheck(check.id)}</span>
       </StatusMark>
       <div>
         <p>
