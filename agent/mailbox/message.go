@@ -196,7 +196,8 @@ func (w *walker) readText(content io.Reader, charset string) string {
 	if len(data) > maxText {
 		w.addProblem("A text in it is very long: only its first MiB is shown.")
 	}
-	return cutValid(strings.ToValidUTF8(string(data), "\uFFFD"), maxText)
+	text := strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n", "\n")
+	return cutValid(text, maxText)
 }
 
 func cutValid(text string, most int) string {

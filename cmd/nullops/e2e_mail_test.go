@@ -39,7 +39,7 @@ func caughtMails(t *testing.T, w *world) {
 	}
 	var m apiclient.CaughtMail
 	p.cliJSON(t, &m, "mail", "wait", "mailing", "--to", "ann@", "--subject", "mail 1")
-	if m.Number != 1 || m.Text != "Hello\r\n" {
+	if m.Number != 1 || m.Text != "Hello\n" {
 		t.Errorf("the mail that is there is %+v", m)
 	}
 	if out, errs, code := p.admin.cli(t, "mail", "wait", "mailing", "--to", "ben@", "--timeout",

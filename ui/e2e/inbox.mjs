@@ -113,7 +113,11 @@ async function pictures(page, name) {
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   check(over <= 0, `${name} is ${over} px too wide at 390`);
   await picture(page, `${name}-390`);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await picture(page, `${name}-390-dark`);
   await page.setViewportSize({ width: 1440, height: 900 });
+  await picture(page, `${name}-dark`);
+  await page.emulateMedia({ colorScheme: "light" });
 }
 
 /** The hostile mail is shown, and did nothing. Its link opens a page of its own. */
@@ -168,7 +172,10 @@ async function reads(page, id, outside) {
   await page.getByText("Still there?").waitFor();
   await pictures(page, "inbox-text");
   await page.getByRole("button", { name: "Delete all" }).click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Delete" }).click();
+  await page
+    .locator("[role=dialog], [role=alertdialog]")
+    .getByRole("button", { name: "Delete", exact: true })
+    .click();
   await page.getByText("No mails yet").waitFor();
 }
 

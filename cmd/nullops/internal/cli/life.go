@@ -189,6 +189,10 @@ func printCapsule(out io.Writer, base string, c apiclient.Capsule) error {
 			fmt.Fprintf(out, "  %s\n", output.SanitizeText(line))
 		}
 	}
+	if c.Mails != nil {
+		fmt.Fprintln(out)
+		return printMails(out, c.Mails)
+	}
 	return nil
 }
 

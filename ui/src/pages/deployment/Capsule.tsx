@@ -11,6 +11,7 @@ import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
 import { NotFound } from "../shell/ErrorPages";
+import { CapsuleMails } from "./CapsuleMails";
 import { CapsuleSteps, LastLines } from "./CapsuleParts";
 import { DetailPair } from "./DetailPair";
 import { InputList } from "./InputList";
@@ -65,6 +66,7 @@ export function Capsule({ deployment }: { deployment: Deployment }) {
       <Recreate deployment={deployment} />
       <Services capsule={capsule} />
       <CapsuleSteps steps={capsule.steps} services={capsule.services.map(({ step }) => step)} />
+      <CapsuleMails mails={capsule.mails} />
       <InputList input={capsule.input} />
       <Parameters capsule={capsule} />
     </div>

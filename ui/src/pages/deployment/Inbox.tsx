@@ -45,7 +45,7 @@ export default function Inbox({ deployment, search }: Props) {
         {list && !nothing ? (
           <>
             <Tools deployment={deployment} list={list} find={search.find} />
-            {live.kind === "behind" ? <p className="t2 s px-3">{t.late}</p> : null}
+            {live.kind === "behind" ? <p className="t2 s px-3 pt-2">{t.late}</p> : null}
             <List list={list} open={search.mail} pick={(mail) => change({ mail })} />
             {list.items.length === 0 && find ? (
               <p className="t2 px-3" role="status">
