@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 )
 
 // dieInSwitch kills the control plane while an update takes the place of the deployment that runs.
@@ -25,6 +26,8 @@ func (s *sweep) dieInSwitch(t *testing.T, d death) {
 	p.startControlPlane(t)
 	p.startIngress(t)
 	p.hasOneOwner(t, url)
+	// Who died has claimed the review for three minutes.
+	pgtest.Exec(t, p.database, "UPDATE reviews SET claimed_until = NULL")
 	eventually(t, "the update has its place", func() string {
 		now := p.named(t, "rows-main")
 		if now.Id == first.Id || now.Status != apiclient.DeploymentStatusReady {
