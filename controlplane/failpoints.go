@@ -17,6 +17,8 @@ func Failpoints() []string {
 	for _, what := range []string{"report", "gone"} {
 		names = append(names, what+".received", what+".commit", what+".committed", what+".acked")
 	}
+	// An update takes the place of what ran.
+	names = append(names, "switch.commit", "switch.committed")
 	// The ingress hears of routes that changed, and answers by them.
 	return append(names, "routes.read", "routes.published")
 }

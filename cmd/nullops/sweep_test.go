@@ -97,6 +97,9 @@ func newSweep(t *testing.T) *sweep {
 	s.applyShop(t)
 	s.defineHostile(t)
 	s.define(t, "sweep", s.book.ledgerStep("first", "ledger", nil, nil), webStep("web", "first"))
+	s.define(t, "rows", webStep("web"))
+	s.admin.put(t, "/rules/rows", object{"source": "generic", "project": "rows", "environment": "qa",
+		"tag": "{tag}", "secret": keepSecret}, nil)
 	s.ingress.stop(t)
 	s.controlPlane.stop(t)
 	return s
@@ -117,6 +120,10 @@ func (s *sweep) fresh(t *testing.T) *product {
 // die runs a story until a process dies of it, restarts the process, and runs the story again from
 // the beginning, as a caller does who got no answer.
 func (s *sweep) die(t *testing.T, d death) {
+	if strings.HasPrefix(d.place, "switch.") {
+		s.dieInSwitch(t, d)
+		return
+	}
 	p := s.fresh(t)
 	fail := "NULLOPS_FAILPOINT=" + d.place + "=kill@" + d.visit
 	ofRoutes := strings.HasPrefix(d.place, "routes.")

@@ -286,6 +286,9 @@ func (r *Reviews) deployAgain(ctx context.Context, rule controlplane.ReviewRule,
 func (h codeHost) mayWrite(
 	ctx context.Context, x controlplane.Review, c controlplane.ReviewCommand,
 ) (bool, error) {
+	if h.rule.Source == controlplane.ReviewBitbucket {
+		return h.mayWriteOnBitbucket(ctx, x, c)
+	}
 	var said struct {
 		Permission string `json:"permission"`
 		Level      int    `json:"access_level"`

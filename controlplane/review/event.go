@@ -103,6 +103,8 @@ func readEvents(source controlplane.ReviewSource, h http.Header, body []byte) ([
 		e, err = readHub(h.Get("X-Gitea-Event"), body)
 	case controlplane.ReviewGitLab:
 		e, err = readLab(body)
+	case controlplane.ReviewBitbucket:
+		e, err = readBitbucket(h.Get("X-Event-Key"), body)
 	case controlplane.ReviewGeneric:
 		e, err = readGeneric(body)
 	case controlplane.ReviewRegistry:

@@ -108,7 +108,8 @@ func TestReadEvents_UnderstandsEachHost(t *testing.T) {
 
 func TestReadEvents_RefusesWhatIsNoEvent(t *testing.T) {
 	t.Parallel()
-	h := http.Header{"X-Github-Event": {"pull_request"}, "X-Gitea-Event": {"pull_request"}}
+	h := http.Header{"X-Github-Event": {"pull_request"}, "X-Gitea-Event": {"pull_request"},
+		"X-Event-Key": {"pullrequest:created"}}
 	for source, bodies := range map[controlplane.ReviewSource][]string{
 		controlplane.ReviewGitHub: {"", "[]", `{"number":0}`, `{"number":12}`,
 			strings.Replace(fmt.Sprintf(hubForm, "opened", "open", own), `12`, `-1`, 1)},
@@ -116,7 +117,8 @@ func TestReadEvents_RefusesWhatIsNoEvent(t *testing.T) {
 			`{"object_kind":"merge_request","object_attributes":{"action":"open"}}`},
 		controlplane.ReviewGeneric: {"", "{}", fmt.Sprintf(genericForm, "exploded", 12),
 			fmt.Sprintf(genericForm, "opened", -1), `{"action":"opened","repository":"a"}`},
-		controlplane.ReviewRegistry: {"", "[]"}, "bitbucket": {"{}"},
+		controlplane.ReviewRegistry: {"", "[]"}, controlplane.ReviewBitbucket: {"{}"},
+		controlplane.ReviewSchedule: {"{}"},
 	} {
 		for _, body := range bodies {
 			if all, err := readEvents(source, h, []byte(body)); err == nil {

@@ -91,6 +91,8 @@ func deliveryOf(source controlplane.ReviewSource, h http.Header, body []byte, e 
 		id = h.Get("X-Gitea-Delivery")
 	case controlplane.ReviewGitLab:
 		id = h.Get("X-Gitlab-Event-UUID")
+	case controlplane.ReviewBitbucket:
+		id = h.Get("X-Request-UUID")
 	case controlplane.ReviewGeneric:
 		// It covers the time of sending: no two deliveries have the same.
 		id = h.Get("X-Nullops-Signature") + h.Get("X-Request-UUID")

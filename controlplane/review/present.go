@@ -101,6 +101,8 @@ func (h codeHost) pullRequestState(ctx context.Context, x controlplane.Review) (
 		return h.hubState(ctx, x)
 	case controlplane.ReviewGitLab:
 		return h.labState(ctx, x)
+	case controlplane.ReviewBitbucket:
+		return h.bitbucketState(ctx, x)
 	default:
 		return now, nil // there is no such question
 	}

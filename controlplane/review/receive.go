@@ -134,6 +134,8 @@ func isSigned(source controlplane.ReviewSource, h http.Header, body []byte,
 	switch source {
 	case controlplane.ReviewGitHub:
 		return equalConstantTime(h.Get("X-Hub-Signature-256"), "sha256="+hmacHex(key, body))
+	case controlplane.ReviewBitbucket:
+		return equalConstantTime(h.Get("X-Hub-Signature"), "sha256="+hmacHex(key, body))
 	case controlplane.ReviewGitea:
 		return equalConstantTime(h.Get("X-Gitea-Signature"), hmacHex(key, body))
 	case controlplane.ReviewGitLab:

@@ -33,6 +33,9 @@ func signHeaders(source controlplane.ReviewSource, key, body string, at time.Tim
 	case controlplane.ReviewGitea:
 		h.Set("X-Gitea-Event", "pull_request")
 		h.Set("X-Gitea-Signature", hmacOf(key, body))
+	case controlplane.ReviewBitbucket:
+		h.Set("X-Event-Key", "pullrequest:updated")
+		h.Set("X-Hub-Signature", "sha256="+hmacOf(key, body))
 	case controlplane.ReviewGitLab:
 		h.Set("X-Gitlab-Token", key)
 	case controlplane.ReviewRegistry:
@@ -46,7 +49,8 @@ func signHeaders(source controlplane.ReviewSource, key, body string, at time.Tim
 }
 
 var sources = []controlplane.ReviewSource{controlplane.ReviewGitHub, controlplane.ReviewGitea,
-	controlplane.ReviewGitLab, controlplane.ReviewRegistry, controlplane.ReviewGeneric}
+	controlplane.ReviewGitLab, controlplane.ReviewRegistry, controlplane.ReviewGeneric,
+	controlplane.ReviewBitbucket}
 
 // The vectors are of the documentation of GitHub and of another implementation.
 func TestIsSigned_AcceptsTheVectors(t *testing.T) {
@@ -83,7 +87,7 @@ func TestIsSigned_HoldsForItsKeyAndBodyOnly(t *testing.T) {
 		if hasMAC && changed != body && holds(key, changed, source) {
 			t.Fatalf("a signature of %q holds for %q", body, changed)
 		}
-		for _, as := range append(sources, "bitbucket", "") {
+		for _, as := range append(sources, controlplane.ReviewSchedule, "") {
 			if as != source && holds(key, body, as) {
 				t.Fatalf("%s is accepted as %s", source, as)
 			}

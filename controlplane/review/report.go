@@ -76,6 +76,8 @@ func apiOf(rule controlplane.ReviewRule) string {
 		return "https://api.github.com"
 	case rule.Source == controlplane.ReviewGitLab:
 		return "https://gitlab.com/api/v4"
+	case rule.Source == controlplane.ReviewBitbucket:
+		return "https://api.bitbucket.org/2.0"
 	default:
 		return ""
 	}
@@ -151,6 +153,12 @@ func (h codeHost) postComment(ctx context.Context, x *controlplane.Review, body 
 		}
 	case controlplane.ReviewGitLab:
 		path = fmt.Sprintf("/projects/%s/merge_requests/%d/notes", h.repositoryPath(*x), x.Number)
+		if x.CommentID != "" {
+			method, path = http.MethodPut, path+"/"+x.CommentID
+		}
+	case controlplane.ReviewBitbucket:
+		path = h.bitbucketPath(*x) + "/comments"
+		form = map[string]any{"content": map[string]string{"raw": body}}
 		if x.CommentID != "" {
 			method, path = http.MethodPut, path+"/"+x.CommentID
 		}

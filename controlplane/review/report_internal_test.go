@@ -51,6 +51,12 @@ func TestPost_SpeaksEachHostsLanguage(t *testing.T) {
 			`PUT /projects/acme%2Fshop/merge_requests/12/notes/4711 {"body":"text"}`,
 			`POST /projects/acme%2Fshop/statuses/abc1234 {"description":"shop-12: ready ",` +
 				`"name":"nullops/shop","state":"success","target_url":"http://a"}`, `"state":"failed"`},
+		{controlplane.ReviewBitbucket, "Bearer " + ruleToken,
+			`POST /repositories/acme/shop/pullrequests/12/comments {"content":{"raw":"text"}}`,
+			`PUT /repositories/acme/shop/pullrequests/12/comments/4711 {"content":{"raw":"text"}}`,
+			`POST /repositories/acme/shop/commit/abc1234/statuses/build ` +
+				`{"description":"shop-12: ready ","key":"nullops/shop","name":"nullops/shop",` +
+				`"state":"SUCCESSFUL","url":"http://a"}`, `"state":"FAILED","url":"http://nullops.test"`},
 	} {
 		server := newFakeHost(t, http.StatusCreated, `{"id":4711}`)
 		h, x := newHost(r, c.source, server.URL), sampleReview()

@@ -267,7 +267,7 @@ func checkRule(
 			"Write it as release/*, for example.",
 		)
 	}
-	if err := checkFilter(rule); err != nil {
+	if err := cmp.Or(checkFilter(rule), checkBitbucket(rule)); err != nil {
 		return err
 	}
 	if err := cmp.Or(checkTag(rule.Tag), checkForks(rule)); err != nil {

@@ -167,10 +167,12 @@ func TestSchedule_RefusesWhatMakesNoSense(t *testing.T) {
 	s := newScheduleStory(t)
 	past := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	for field, change := range map[string]func(*controlplane.ReviewRule){
-		"branch":                  func(r *controlplane.ReviewRule) { r.Branch = "release/*" },
-		"tag":                     func(r *controlplane.ReviewRule) { r.Tag = "pr-{number}" },
-		"source":                  func(r *controlplane.ReviewRule) { r.Filter.Target = "main" },
-		"schedule":                func(r *controlplane.ReviewRule) { r.Source = controlplane.ReviewGitHub },
+		"branch": func(r *controlplane.ReviewRule) { r.Branch = "release/*" },
+		"tag":    func(r *controlplane.ReviewRule) { r.Tag = "pr-{number}" },
+		"source": func(r *controlplane.ReviewRule) { r.Filter.Target = "main" },
+		"schedule": func(r *controlplane.ReviewRule) {
+			r.Source = controlplane.ReviewGitHub
+		},
 		"schedule.at":             func(r *controlplane.ReviewRule) { r.Schedule.At = "at noon" },
 		"schedule.time_zone":      func(r *controlplane.ReviewRule) { r.Schedule.TimeZone = "Mars/Base" },
 		"schedule.until":          func(r *controlplane.ReviewRule) { r.Schedule.Until = &past },

@@ -108,6 +108,8 @@ func (h codeHost) postCommitStatus(
 		if s.state == statusFailure {
 			form["state"] = "failed"
 		}
+	case controlplane.ReviewBitbucket:
+		return h.postBitbucketStatus(ctx, x, s)
 	case controlplane.ReviewGeneric:
 		return h.postGenericStatus(ctx, x, s)
 	default:

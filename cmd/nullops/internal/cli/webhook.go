@@ -265,7 +265,8 @@ func ruleSet() *cobra.Command {
 			"plane, signed with the secret that is made and shown once.",
 	}
 	f := c.Flags()
-	f.StringVar(&source, "source", "", "github, gitlab, gitea, bitbucket, generic, registry, or schedule")
+	f.StringVar(&source, "source", "",
+		"github, gitlab, gitea, bitbucket, generic, registry, or schedule")
 	f.StringVar(&repository, "repository", "", "only of this repository")
 	f.StringVar(&body.Project, "project", "", "which project is deployed")
 	f.StringVar(&body.Environment, "env", "", "where it is deployed")
