@@ -328,6 +328,120 @@ func (e ComparedRunResult) Valid() bool {
 	}
 }
 
+// Defines values for DefinitionSourceStatus.
+const (
+	DefinitionSourceStatusFailed  DefinitionSourceStatus = "failed"
+	DefinitionSourceStatusNew     DefinitionSourceStatus = "new"
+	DefinitionSourceStatusSynced  DefinitionSourceStatus = "synced"
+	DefinitionSourceStatusWaiting DefinitionSourceStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceStatus enum.
+func (e DefinitionSourceStatus) Valid() bool {
+	switch e {
+	case DefinitionSourceStatusFailed:
+		return true
+	case DefinitionSourceStatusNew:
+		return true
+	case DefinitionSourceStatusSynced:
+		return true
+	case DefinitionSourceStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceWebhook.
+const (
+	DefinitionSourceWebhookGeneric DefinitionSourceWebhook = "generic"
+	DefinitionSourceWebhookGitea   DefinitionSourceWebhook = "gitea"
+	DefinitionSourceWebhookGithub  DefinitionSourceWebhook = "github"
+	DefinitionSourceWebhookGitlab  DefinitionSourceWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceWebhook enum.
+func (e DefinitionSourceWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourceWebhookGeneric:
+		return true
+	case DefinitionSourceWebhookGitea:
+		return true
+	case DefinitionSourceWebhookGithub:
+		return true
+	case DefinitionSourceWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceChangeAction.
+const (
+	DefinitionSourceChangeActionChanged   DefinitionSourceChangeAction = "changed"
+	DefinitionSourceChangeActionCreated   DefinitionSourceChangeAction = "created"
+	DefinitionSourceChangeActionDeleted   DefinitionSourceChangeAction = "deleted"
+	DefinitionSourceChangeActionUnchanged DefinitionSourceChangeAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceChangeAction enum.
+func (e DefinitionSourceChangeAction) Valid() bool {
+	switch e {
+	case DefinitionSourceChangeActionChanged:
+		return true
+	case DefinitionSourceChangeActionCreated:
+		return true
+	case DefinitionSourceChangeActionDeleted:
+		return true
+	case DefinitionSourceChangeActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceMode.
+const (
+	DefinitionSourceModeAutomatic DefinitionSourceMode = "automatic"
+	DefinitionSourceModeConfirm   DefinitionSourceMode = "confirm"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceMode enum.
+func (e DefinitionSourceMode) Valid() bool {
+	switch e {
+	case DefinitionSourceModeAutomatic:
+		return true
+	case DefinitionSourceModeConfirm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourcePutWebhook.
+const (
+	DefinitionSourcePutWebhookGeneric DefinitionSourcePutWebhook = "generic"
+	DefinitionSourcePutWebhookGitea   DefinitionSourcePutWebhook = "gitea"
+	DefinitionSourcePutWebhookGithub  DefinitionSourcePutWebhook = "github"
+	DefinitionSourcePutWebhookGitlab  DefinitionSourcePutWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourcePutWebhook enum.
+func (e DefinitionSourcePutWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourcePutWebhookGeneric:
+		return true
+	case DefinitionSourcePutWebhookGitea:
+		return true
+	case DefinitionSourcePutWebhookGithub:
+		return true
+	case DefinitionSourcePutWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusFailed  DeliveryStatus = "failed"
@@ -2467,6 +2581,240 @@ type DeclaredComponent = pipeline.DeclaredComponent
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
 	Name string       `json:"name"`
+}
+
+// DefinitionOrigin defines model for DefinitionOrigin.
+type DefinitionOrigin struct {
+	// Owner The name that documents were applied for; absent if none were.
+	Owner *string `json:"owner,omitempty"`
+
+	// Source The source of definitions of that name.
+	Source *DefinitionSource `json:"source,omitempty"`
+}
+
+// DefinitionSource defines model for DefinitionSource.
+type DefinitionSource struct {
+	Active bool `json:"active"`
+
+	// Applied The commit that was applied last.
+	Applied *DefinitionSourceCommit `json:"applied,omitempty"`
+
+	// AppliedAt When it was applied.
+	AppliedAt *time.Time `json:"applied_at,omitempty"`
+
+	// AppliedBy Who confirmed it; absent if nobody had to.
+	AppliedBy *string `json:"applied_by,omitempty"`
+	Branch    string  `json:"branch"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source.
+	Ca *string `json:"ca,omitempty"`
+
+	// Changes What applying the found commit would do.
+	Changes []DefinitionSourceChange `json:"changes"`
+
+	// CheckedAt When it was looked at last.
+	CheckedAt *time.Time `json:"checked_at,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+
+	// Drift What was changed in NullOps since the last commit was applied. Applying it again undoes that.
+	Drift []DefinitionSourceChange `json:"drift"`
+
+	// FailingSince When it began to fail.
+	FailingSince *time.Time               `json:"failing_since,omitempty"`
+	Failure      *DefinitionSourceFailure `json:"failure,omitempty"`
+
+	// Folder Empty for the whole repository.
+	Folder *string `json:"folder,omitempty"`
+
+	// Found The commit that was read last.
+	Found *DefinitionSourceCommit `json:"found,omitempty"`
+
+	// Kinds What it may define.
+	Kinds []DocumentKind `json:"kinds"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode DefinitionSourceMode `json:"mode"`
+	Name string               `json:"name"`
+
+	// Owner The admin who saved it last, in whose name it applies.
+	Owner string `json:"owner"`
+
+	// PeriodMinutes How often the branch is looked at.
+	PeriodMinutes int `json:"period_minutes"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses.
+	Removes bool `json:"removes"`
+
+	// Status `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+	Status DefinitionSourceStatus `json:"status"`
+
+	// Unlisted What it owns and its documents do not define any more. It stays until somebody deletes it, or, if the source removes, until nothing uses it.
+	Unlisted []Definition `json:"unlisted"`
+
+	// Url Of the git repository.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts events.
+	Webhook *DefinitionSourceWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourceStatus `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+type DefinitionSourceStatus string
+
+// DefinitionSourceWebhook The code host that posts events.
+type DefinitionSourceWebhook string
+
+// DefinitionSourceApply defines model for DefinitionSourceApply.
+type DefinitionSourceApply struct {
+	// Commit The whole hash of the commit that you have looked at.
+	Commit string `json:"commit"`
+}
+
+// DefinitionSourceChange defines model for DefinitionSourceChange.
+type DefinitionSourceChange struct {
+	// Action What applying does.
+	Action DefinitionSourceChangeAction `json:"action"`
+
+	// ChangedAt Of drift, when that was.
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+
+	// ChangedBy Of drift, who changed it last in NullOps.
+	ChangedBy *string `json:"changed_by,omitempty"`
+
+	// Changes Fields that change. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// File The file that defines it.
+	File *string      `json:"file,omitempty"`
+	Kind DocumentKind `json:"kind"`
+
+	// Line Where in the file, from 1.
+	Line *int   `json:"line,omitempty"`
+	Name string `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+}
+
+// DefinitionSourceChangeAction What applying does.
+type DefinitionSourceChangeAction string
+
+// DefinitionSourceCommit defines model for DefinitionSourceCommit.
+type DefinitionSourceCommit struct {
+	At     time.Time `json:"at"`
+	Author *string   `json:"author,omitempty"`
+
+	// Hash Its whole hash.
+	Hash string `json:"hash"`
+
+	// Subject The first line of its message.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// DefinitionSourceFailure defines model for DefinitionSourceFailure.
+type DefinitionSourceFailure struct {
+	Code string `json:"code"`
+
+	// Commit The commit whose documents are at fault, if one was read.
+	Commit  *string `json:"commit,omitempty"`
+	Message string  `json:"message"`
+
+	// Problems What is wrong with the documents.
+	Problems []DefinitionSourceProblem `json:"problems"`
+	Remedy   *string                   `json:"remedy,omitempty"`
+}
+
+// DefinitionSourceList defines model for DefinitionSourceList.
+type DefinitionSourceList struct {
+	Items      []DefinitionSource `json:"items"`
+	NextCursor *string            `json:"next_cursor,omitempty"`
+}
+
+// DefinitionSourceMode Whether a person confirms each commit, which is the default, or it is applied by itself.
+type DefinitionSourceMode string
+
+// DefinitionSourceProblem defines model for DefinitionSourceProblem.
+type DefinitionSourceProblem struct {
+	Field *string `json:"field,omitempty"`
+
+	// File The file in the repository.
+	File *string `json:"file,omitempty"`
+
+	// Line Where in the file, from 1.
+	Line    *int    `json:"line,omitempty"`
+	Message string  `json:"message"`
+	Remedy  *string `json:"remedy,omitempty"`
+
+	// Step The step of the pipeline.
+	Step  *string   `json:"step,omitempty"`
+	Users *[]string `json:"users,omitempty"`
+
+	// What Kind and name of the definition.
+	What *string `json:"what,omitempty"`
+}
+
+// DefinitionSourcePut defines model for DefinitionSourcePut.
+type DefinitionSourcePut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// Branch main unless given.
+	Branch *string `json:"branch,omitempty"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source beside the known ones.
+	Ca *string `json:"ca,omitempty"`
+
+	// Folder Its documents are read, and those of the folders in it; the whole repository unless given.
+	Folder *string `json:"folder,omitempty"`
+
+	// Kinds What it may define; without users, teams and nodes unless given.
+	Kinds *[]DocumentKind `json:"kinds,omitempty"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode *DefinitionSourceMode `json:"mode,omitempty"`
+
+	// PeriodMinutes How often the branch is looked at; 5 unless given.
+	PeriodMinutes *int `json:"period_minutes,omitempty"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses. Without it, that stays.
+	Removes *bool `json:"removes,omitempty"`
+
+	// Secret Verifies events. Absent keeps the stored one, or has one made.
+	Secret *string `json:"secret,omitempty"`
+
+	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
+	Token *string `json:"token,omitempty"`
+
+	// Url Of the git repository, over HTTPS, without name and password.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts an event when somebody pushes; none unless given.
+	Webhook *DefinitionSourcePutWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourcePutWebhook The code host that posts an event when somebody pushes; none unless given.
+type DefinitionSourcePutWebhook string
+
+// DefinitionSourceSaved defines model for DefinitionSourceSaved.
+type DefinitionSourceSaved struct {
+	// Changed False when everything was stored as it is.
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Secret The secret of the webhook that was made, shown once.
+	Secret *string `json:"secret,omitempty"`
+
+	// Source The source as it is stored.
+	Source DefinitionSource `json:"source"`
 }
 
 // Delivery defines model for Delivery.
@@ -6544,6 +6892,13 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// ListSourcesParams defines parameters for ListSources.
+type ListSourcesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // CreateSupportArchiveParams defines parameters for CreateSupportArchive.
 type CreateSupportArchiveParams struct {
 	// Node Nodes whose agents are asked, instead of the first twenty that are online.
@@ -6825,6 +7180,12 @@ type CreateSessionJSONRequestBody = SessionCreate
 // CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
 type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
 
+// PutSourceJSONRequestBody defines body for PutSource for application/json ContentType.
+type PutSourceJSONRequestBody = DefinitionSourcePut
+
+// ApplySourceJSONRequestBody defines body for ApplySource for application/json ContentType.
+type ApplySourceJSONRequestBody = DefinitionSourceApply
+
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
 
@@ -7058,6 +7419,9 @@ type ServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(w http.ResponseWriter, r *http.Request)
+	// GetDefinitionOrigin Where a definition comes from
+	// (GET /api/v1/documents/{kind}/{name}/origin)
+	GetDefinitionOrigin(w http.ResponseWriter, r *http.Request, kind DocumentKind, name InName)
 	// EnrolMachine Enrol a machine as a node
 	// (POST /api/v1/enrolments)
 	EnrolMachine(w http.ResponseWriter, r *http.Request)
@@ -7484,6 +7848,24 @@ type ServerInterface interface {
 	// CreatePasskeySession Sign in with a passkey
 	// (POST /api/v1/sign-in/passkey/answer)
 	CreatePasskeySession(w http.ResponseWriter, r *http.Request)
+	// ListSources Repositories that hold definitions
+	// (GET /api/v1/sources)
+	ListSources(w http.ResponseWriter, r *http.Request, params ListSourcesParams)
+	// DeleteSource Delete a source of definitions
+	// (DELETE /api/v1/sources/{name})
+	DeleteSource(w http.ResponseWriter, r *http.Request, name InName)
+	// GetSource One source of definitions, with what it would change and what drifted
+	// (GET /api/v1/sources/{name})
+	GetSource(w http.ResponseWriter, r *http.Request, name InName)
+	// PutSource Create or replace a source of definitions
+	// (PUT /api/v1/sources/{name})
+	PutSource(w http.ResponseWriter, r *http.Request, name InName)
+	// ApplySource Apply a commit of a source of definitions
+	// (POST /api/v1/sources/{name}/apply)
+	ApplySource(w http.ResponseWriter, r *http.Request, name InName)
+	// SyncSource Look at a source of definitions now
+	// (POST /api/v1/sources/{name}/sync)
+	SyncSource(w http.ResponseWriter, r *http.Request, name InName)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
@@ -10226,6 +10608,41 @@ func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PreviewDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDefinitionOrigin operation middleware
+func (siw *ServerInterfaceWrapper) GetDefinitionOrigin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "kind" -------------
+	var kind DocumentKind
+
+	err = runtime.BindStyledParameterWithOptions("simple", "kind", r.PathValue("kind"), &kind, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "kind", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDefinitionOrigin(w, r, kind, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -14496,6 +14913,182 @@ func (siw *ServerInterfaceWrapper) CreatePasskeySession(w http.ResponseWriter, r
 	handler.ServeHTTP(w, r)
 }
 
+// ListSources operation middleware
+func (siw *ServerInterfaceWrapper) ListSources(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSourcesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSources(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteSource operation middleware
+func (siw *ServerInterfaceWrapper) DeleteSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSource operation middleware
+func (siw *ServerInterfaceWrapper) GetSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutSource operation middleware
+func (siw *ServerInterfaceWrapper) PutSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApplySource operation middleware
+func (siw *ServerInterfaceWrapper) ApplySource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApplySource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SyncSource operation middleware
+func (siw *ServerInterfaceWrapper) SyncSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SyncSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ReadSSHHostKey operation middleware
 func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 
@@ -15825,6 +16418,13 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents/preview", wrapper.PreviewDocuments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sources", wrapper.ListSources)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.DeleteSource)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.GetSource)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.PutSource)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sources/{name}/sync", wrapper.SyncSource)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sources/{name}/apply", wrapper.ApplySource)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/documents/{kind}/{name}/origin", wrapper.GetDefinitionOrigin)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries", wrapper.ListRegistries)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.DeleteRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.GetRegistry)
@@ -19310,6 +19910,53 @@ type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDefinitionOriginRequestObject struct {
+	Kind DocumentKind `json:"kind"`
+	Name InName       `json:"name"`
+}
+
+type GetDefinitionOriginResponseObject interface {
+	VisitGetDefinitionOriginResponse(w http.ResponseWriter) error
+}
+
+type GetDefinitionOrigin200JSONResponse DefinitionOrigin
+
+func (response GetDefinitionOrigin200JSONResponse) VisitGetDefinitionOriginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDefinitionOrigindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDefinitionOrigindefaultApplicationProblemPlusJSONResponse) VisitGetDefinitionOriginResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -25890,6 +26537,278 @@ func (response CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse) Vi
 	return err
 }
 
+type ListSourcesRequestObject struct {
+	Params ListSourcesParams
+}
+
+type ListSourcesResponseObject interface {
+	VisitListSourcesResponse(w http.ResponseWriter) error
+}
+
+type ListSources200JSONResponse DefinitionSourceList
+
+func (response ListSources200JSONResponse) VisitListSourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSourcesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListSourcesdefaultApplicationProblemPlusJSONResponse) VisitListSourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteSourceResponseObject interface {
+	VisitDeleteSourceResponse(w http.ResponseWriter) error
+}
+
+type DeleteSource204Response struct {
+}
+
+func (response DeleteSource204Response) VisitDeleteSourceResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteSourcedefaultApplicationProblemPlusJSONResponse) VisitDeleteSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetSourceResponseObject interface {
+	VisitGetSourceResponse(w http.ResponseWriter) error
+}
+
+type GetSource200JSONResponse DefinitionSource
+
+func (response GetSource200JSONResponse) VisitGetSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetSourcedefaultApplicationProblemPlusJSONResponse) VisitGetSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutSourceRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutSourceJSONRequestBody
+}
+
+type PutSourceResponseObject interface {
+	VisitPutSourceResponse(w http.ResponseWriter) error
+}
+
+type PutSource200JSONResponse DefinitionSourceSaved
+
+func (response PutSource200JSONResponse) VisitPutSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutSourcedefaultApplicationProblemPlusJSONResponse) VisitPutSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplySourceRequestObject struct {
+	Name InName `json:"name"`
+	Body *ApplySourceJSONRequestBody
+}
+
+type ApplySourceResponseObject interface {
+	VisitApplySourceResponse(w http.ResponseWriter) error
+}
+
+type ApplySource200JSONResponse DefinitionSource
+
+func (response ApplySource200JSONResponse) VisitApplySourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplySourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApplySourcedefaultApplicationProblemPlusJSONResponse) VisitApplySourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type SyncSourceResponseObject interface {
+	VisitSyncSourceResponse(w http.ResponseWriter) error
+}
+
+type SyncSource200JSONResponse DefinitionSource
+
+func (response SyncSource200JSONResponse) VisitSyncSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SyncSourcedefaultApplicationProblemPlusJSONResponse) VisitSyncSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadSSHHostKeyRequestObject struct {
 	Body *ReadSSHHostKeyJSONRequestBody
 }
@@ -27802,6 +28721,9 @@ type StrictServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
+	// GetDefinitionOrigin Where a definition comes from
+	// (GET /api/v1/documents/{kind}/{name}/origin)
+	GetDefinitionOrigin(ctx context.Context, request GetDefinitionOriginRequestObject) (GetDefinitionOriginResponseObject, error)
 	// EnrolMachine Enrol a machine as a node
 	// (POST /api/v1/enrolments)
 	EnrolMachine(ctx context.Context, request EnrolMachineRequestObject) (EnrolMachineResponseObject, error)
@@ -28228,6 +29150,24 @@ type StrictServerInterface interface {
 	// CreatePasskeySession Sign in with a passkey
 	// (POST /api/v1/sign-in/passkey/answer)
 	CreatePasskeySession(ctx context.Context, request CreatePasskeySessionRequestObject) (CreatePasskeySessionResponseObject, error)
+	// ListSources Repositories that hold definitions
+	// (GET /api/v1/sources)
+	ListSources(ctx context.Context, request ListSourcesRequestObject) (ListSourcesResponseObject, error)
+	// DeleteSource Delete a source of definitions
+	// (DELETE /api/v1/sources/{name})
+	DeleteSource(ctx context.Context, request DeleteSourceRequestObject) (DeleteSourceResponseObject, error)
+	// GetSource One source of definitions, with what it would change and what drifted
+	// (GET /api/v1/sources/{name})
+	GetSource(ctx context.Context, request GetSourceRequestObject) (GetSourceResponseObject, error)
+	// PutSource Create or replace a source of definitions
+	// (PUT /api/v1/sources/{name})
+	PutSource(ctx context.Context, request PutSourceRequestObject) (PutSourceResponseObject, error)
+	// ApplySource Apply a commit of a source of definitions
+	// (POST /api/v1/sources/{name}/apply)
+	ApplySource(ctx context.Context, request ApplySourceRequestObject) (ApplySourceResponseObject, error)
+	// SyncSource Look at a source of definitions now
+	// (POST /api/v1/sources/{name}/sync)
+	SyncSource(ctx context.Context, request SyncSourceRequestObject) (SyncSourceResponseObject, error)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
@@ -30293,6 +31233,33 @@ func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
 		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDefinitionOrigin operation middleware
+func (sh *strictHandler) GetDefinitionOrigin(w http.ResponseWriter, r *http.Request, kind DocumentKind, name InName) {
+	var request GetDefinitionOriginRequestObject
+
+	request.Kind = kind
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDefinitionOrigin(ctx, request.(GetDefinitionOriginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDefinitionOrigin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDefinitionOriginResponseObject); ok {
+		if err := validResponse.VisitGetDefinitionOriginResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -34260,6 +35227,176 @@ func (sh *strictHandler) CreatePasskeySession(w http.ResponseWriter, r *http.Req
 	}
 }
 
+// ListSources operation middleware
+func (sh *strictHandler) ListSources(w http.ResponseWriter, r *http.Request, params ListSourcesParams) {
+	var request ListSourcesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSources(ctx, request.(ListSourcesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSources")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSourcesResponseObject); ok {
+		if err := validResponse.VisitListSourcesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteSource operation middleware
+func (sh *strictHandler) DeleteSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteSource(ctx, request.(DeleteSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteSourceResponseObject); ok {
+		if err := validResponse.VisitDeleteSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSource operation middleware
+func (sh *strictHandler) GetSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSource(ctx, request.(GetSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSourceResponseObject); ok {
+		if err := validResponse.VisitGetSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutSource operation middleware
+func (sh *strictHandler) PutSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutSourceRequestObject
+
+	request.Name = name
+
+	var body PutSourceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutSource(ctx, request.(PutSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutSourceResponseObject); ok {
+		if err := validResponse.VisitPutSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplySource operation middleware
+func (sh *strictHandler) ApplySource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ApplySourceRequestObject
+
+	request.Name = name
+
+	var body ApplySourceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplySource(ctx, request.(ApplySourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplySource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApplySourceResponseObject); ok {
+		if err := validResponse.VisitApplySourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SyncSource operation middleware
+func (sh *strictHandler) SyncSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request SyncSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SyncSource(ctx, request.(SyncSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SyncSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SyncSourceResponseObject); ok {
+		if err := validResponse.VisitSyncSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ReadSSHHostKey operation middleware
 func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 	var request ReadSSHHostKeyRequestObject
@@ -35253,938 +36390,971 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3vkty4sS/4Kti6jhiPL7un1WppZtRx40Zbo5nRsf6dbml8Yu251SgSVQU3CygDYJfKcxSxn/YB9iH2",
-	"we6TbCATIEEWwD+lls+5sdcfPOoiCYJAIpHI/OUvf5vlcrOVggmjZ89+m22pohtmmIK/Xorn/qr9s2A6",
-	"V3xruBSzZ7P3a0bqhzNCNbktuTav5OoVu2elviWCbpgm3JzOshm3j2ypWc+ymf199qx58yybKfb3iitW",
-	"zJ4ZVbFspvM121D70g39+IqJlVnPnl2cZbMNF/7PR9nM7Le2JW0UF6vZp0+Z7XKltFSH/b0V7KOZ53D1",
-	"lsglMWtGtnTFyIItpWJ1L/9eMbUPuontJfr05Ows3o2Xhb0z8tm86P3e3ym2nD2b/Zdvmon5Bq/qb14W",
-	"vvHla2rydXxSXrynK/t9uzU1ZEc1UYwW9detGS2YarrzcnmCbYWdYB/pZlvay3+dffvX2Syz32CYsg38",
-	"j7/O/nJ28v2vvz3KHn336a+z383iA/CKavPingkTjET35faeE7jp5OUPqSF+lBriV3zDTd12Z9pKuBg2",
-	"WbAlrUrjGtzQj3xTbdwMbrjAvxqh4sKwFVPuXa9pvuaCxUfcvtKOOCUbvM2LV15W2jCVWADu5l5xaGZi",
-	"J9UdUyfn7cn4Cz35h52N37t/nJ78+ttZdv7k0Sd/5ev/npqhN9CNqJDCf44VU2jXvaLaLJiKj5r9iM3W",
-	"fKWJgLsSo4QXh3SEm70z+N+I+Xwr8sRkajuZd2xPNvSOaSKkWXOxImbHc0Z23P5FKCno/hlMMdxuu8a0",
-	"IVwTKvSOKVZYhchx/aF+yYhURLFlpVkB7ZCLs+/Jbs0Ug4bwQaLXcqdx7XINfwkiRQ7qqRGGvJSCncjl",
-	"iV7L7cmj5OIu2GYrDRP5/uRPbJ9aYednozTrO6p1Ql629tJnq7XrSsTnRFViSExUJfplZEgibliumOlZ",
-	"ExpuOPorg/bdCw3bpl5lL3328nslV30jSnZrqRmx79KEKgb7xCXIYkkNiPOSlGxpiKxManfEYR89zK/k",
-	"6oZRFdu63opyT0oumMbVYdZcE8M+moxwQartlim7gkppV0lOdXLD1viCPlk/lG7bMR7VCW+cApBlwRQx",
-	"ayqga8m3Qyvhy5dSbaiZPZsV1LATw0GzxnsgKxXrwg1T9zxn2n4/Ttdib+eJK6uoLgktS7/j2HkdMW0a",
-	"3xR2kxu20RGLq9NT2Dlf4r1PmstUKbr33/FBGF6mR1Kw3ZiRrKCVI0byNTOK5/pHJTeHnbgSZC0r5ZQy",
-	"uTXyllSiZFqTFb9nItWbpW3t+M68l7Hx2I16tZGf8eI/88IkDMWlXWzGToRxmx0FHUAXJSN5pe7ZqO4p",
-	"pmVZQbtjVZTr23XzpO3xB01XLD5r2F2ljd14L7HLTuI3Upj1QUebrfL87PzpyaNHJ2ePxs5sX89/cFIO",
-	"fY1Naqun2FEOVgTZMCrMJTFyI5WKTH23y+fpLnckYrjDn+xmordSaAZr/J2Si5LBQOdSGHfAo9ttyXNq",
-	"v+SbLd7xX/+mpWgZovaJAjpBV3NZGc0LNvcWaTYrmKF28dvLfh8pJHNDYE8a7uAFDxDFSkY1++YPs2y2",
-	"5KwsZs9m90xpLoU+pVsOu+CGFfvZs9nztbQbFiUGDzhgfqFq/EoTe/g8dZsm02bObVNnj77/nj5anJ9Y",
-	"s/DkW/t/39n/Owv+Z4fSUFNpq++sRuMGZuGPtCDX2FizwOhCVubZoqTizurCcXPgRxvmoS0u12gQgnG4",
-	"pLxk9nSIZhxM1DUzan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7on9vhwSm6Ycbbn+feEioI8OXt82pKl",
-	"yKb9byduGE7wKNfuxM9yhzaDXEGLYMtWBTckt/sSbEr4ePRFtcaCwXEjZq9f5TnT+sXHbUm5YPDirZJb",
-	"pgxHGab67rA3f15LklMBq8q7HvzGdrCTtfeubLZgOa00i7VKDTRpbfqMSGEFzy6bnBFG8/W015TsnpVD",
-	"MoOfD64U2HS51ra5eNeWVVkSCk+QnazKghh6BwbSQWfk4m8sN7EJCO3Nv/j7fG+bwclg4H+tm3Y3fspm",
-	"YZetxhDWDvzLTEh3xqVWtm1Xg6ebjuHTfsEdzrYZu/dlM15E50FIk5pbs2Z7Ihgr7JltKdXA0LVb2Cpp",
-	"L3zz5ur1i4wwcc+VFBsm/C+02HBhW8XFIEs8C+aKUcPgd7t6XSv2StBEtCOVjmkDK/pU3+noIzsqDCt6",
-	"TrxcWBVRxJ7uSAY4sKALWSMlrv3MzlNaNtzsPocvh1ktCm57Qst3wWwvaalZ1hEAP3sDzrdwmrpmf+A3",
-	"+T1Myr/jHPz7793g/3sw8v9esG0p9/afX3/jnCknv/7Xr383OECuA4PD8IrHBL3WI/U/htWEXzWfIvZ4",
-	"a+qgyXjHDL/nZv95C2+xjy68Oy6KUCPgqKMf1CgO/2IfDRMF/POea46XN/KeFRFt0fksaiUQXgJd6Pu+",
-	"hxlzN1YR3a6qMqpjmLCahdntebEn3GhWLu2aC7eS4aUHrWd901gyFVOe+Z2Qu5IVK1bMp0xo68HE7OZU",
-	"zPM1Fav4h5s1Q8VnzQGmwBgJmgWbQfMS9lIe6ruFlCWjAl4hBeqJyNm4ytcQfBCyYKdyuSy5YLeXjXf/",
-	"D28X1kikC15ys/8D2IlgI23suTmqLJuVP8Z1lc1AcOfTd6jhlksu7uJKG77NGcEfXuJBA32HONaVju//",
-	"Aoz3yDR6Mzu+P0pSyGh7mt0z5RSHX987qoS9nM1yxQ3PaXzHd7M+V4y6Q0bqlqTs1dcr73IYN/7aUGUm",
-	"zpmuEvs/jNCWyW2JQu68t+gOXjgvTKS5zYaq1IBzTXZKitXI7bhZIMGMNF1u3lbPs5Ot1lC01nJSvTyI",
-	"CgU99RnblX3+Bif/XWUmmhKNwA0aE1XclRUqdDtFI30y4cdhy9GP226VvKflj3genvRp+VryvDMjgweS",
-	"OjJ24JNF/QIH8680sc+dglqiC7TxD9WL859H1Iv/9N8iCh5/aTSIey5roj/+5sx94rBV4GJYcNPBMGez",
-	"jycreeJ+3PIts/vGaXvog5tO+GYr3dZKrbjMVtysq8VpLjffiKos5VbX//XNQZd8k97d3zuZCUc95UYT",
-	"EBhCyZYpLYWLF+lTYu+SldlWBt349YzpzN2U1VGp+WIPG279NwXl1JYhfHj8Wm6NWUS8tkputhHpek33",
-	"ZC3Lgii2ZMouZZ2RRWWIPTHaLYcSjLlE9adhFPt2eAoCEwO+8JT8mZs1EYyjGWKfIUIqYs8v2uno3Vpa",
-	"lUnWVLdO0kbCWDbWwCUe5TSh5Y7utX3PtJO/VQyyMnPnqWlFpb97etGKS58/+f58MJaJB7FJy72zStzk",
-	"TF0gNxiheoj1URXcvBBGxc4euTf6nPtRQ5cr4/1+UbuC5gYBIIdXJmz3uWIFE4bTMnFqZlpzKex5/erd",
-	"S2LkHW4JO6pJYQV4x806c9Y+2VaLkueAFAh8vfA5+ORdsXn8cff937c0+k3erXrgAiS5LFhGKNi11iAE",
-	"1A04GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYQnlyq2yrLaHOxVgp/YxcfEf+5//9/5Dzi1t0It7T",
-	"smLa3v8vN2/fXBIBy6h31S6T7n1aFMquOnAcbhixd56mbed2Ay/tEJc0Bz8GeCOdN7jHOxDOgRMnQrc8",
-	"OvyhUzm6uWm3f/YqSivp13grWM5/H/Eh+ZpykcF4y8qQFd22DQ4uzNOLWTTYemAlgomHqyPzayvw4biv",
-	"iJoktusPYvg1qz2iHwOI1rCHssc6DAb6EAfmMBi3sAqENPYYKHessEvG/nlPS15k5Bbd8bdkoST6Ur1x",
-	"Iu9gsKAVOxXoto/6NG1HfmGKL11Y5XD4mDDK/fPQrw5ufbtRk3zN8jtWjJr6bLbkouBiFWn1ypCN1FYt",
-	"rCtRKGyxnrl217ZNkChy7Pt7S5WOFEP7WFY3HJu7rkisGU24LQXbuaDCiBGxzczTp2lsi9jJ2EMsSdwB",
-	"7GDNPsa1yF3cjt1xI5jWvfNpT+Ca2GOYNW3RJ+TxYnax41keZ11uttRN0sDIglB6YXLDFn52IBTxJWPW",
-	"drfLqZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLogvyEI0oF1P+ZLqsiiG+t++Xss6Eb+9Ro23dqj",
-	"T7db2DTBWKSGkg/XrxAO+O7NT4Rv6IolXCcAKDrcAwRZUM0en2dggu63zKomI8mWahNvqlI8HdmoO6zp",
-	"fqx/vwY72ZZhIGJj/Uea31XblM84eWTu6LEBl7KJrSa7T2r+DzZy+TOlZDRksoeAD2jwS+KCbIQv7a8F",
-	"L+x+EPeiRaXddmrJS9a0ZEUEDjN2Kr5y9i9ZwLB9RXZKJubzHvaM2kEVH0m7f1lrnAlrZSqmjVTQfUO4",
-	"sMcnQdhma/YglAuHmDrCU5EI6eDkP4RR4MQoov3tHYVzqQ+3cOPvHm8qdB483J7vmdrPwf6NqfRKabJg",
-	"ZseYIGYn3czq06gQ3jH0ACT2BbcHuK3InuTv2NbEmzJUrWKq40dEqfntRAqjZGkNSoExR/342Tff/PHD",
-	"8z+9eP/Nu+sXP778t2F94N6VtcbCfU10SBUV+fo9XR2OJuA/Uj6gPjewO+1Frzm/yuGxl0bC5VcLzYQh",
-	"O7uEwM2AXdI1dMGfBNZgHBJ3PB8eJQfZ9D3N6m/tHaKI1bWAa33DMGFh1VMx5AZwbw3eEe13VTix6+j7",
-	"jaxE52wtq0UZ6BbnyMODNZ3qe/fPJMIAG0Z1pYa1BHT/tbu531u5kfcsJaf2Wlozw3VaWsWwskc3vkR4",
-	"AVh0VAhZiXzKDqhzuR35aTdwq31mTVXcCxwqka6yrVLYEHAzFVFLBWC6gMFrf1Fi+uM+WvzEMF7hZzTz",
-	"slV/Uz05rlMt4WhJV1qCH2TTwrVwfAyjLY1heHxb1Vp2wzZS7ecrvqh/WgWXc6lN9OSJjU8PjTQrubux",
-	"KEJJTksmCqqaCWcf87LS/J699l7Ks5gUdDM0zoJgS6MZjl3GzWrtguvs7x0nbn3YcsKGe4GDUKNDGBF5",
-	"kOThHGDUWoK8FaIPNMLnrdCDA/puzfM12TKVM2HoCnC5+HrbOcCLXpJHZ2eH6NwAwt0M95AHucFzf9+r",
-	"E9J5T3Y0DaObzIOYMh+kOAQzfc6Zb4SaSC+0Gz9JfpnZHqMzwjWGfYZjdN3l6OJ6Trc052Z/XZVu1YyP",
-	"6VhzT0m5IRL9e+gNsKdFEQ6VnencfhHuFB0TodL7udUSTkZih1TbLmYBWmGihpSMAtgbsoqsdekm7vm7",
-	"D3CS4MLKPTisd2tqrLGXkaKCE4VbHfDeGmXq0qOswRosr1NylrkVB5ZTZr/k+zMUWL3jaG1xQ+RyedrR",
-	"DIGknsUkNXx/XEWt5Y6UUqwy8vjMnpgfPz07u4z16PHZWevt9sah19sRl/dM5XLjEg8TlrzdyR0OQyo3",
-	"uzghG7onC2bPakzdWyVzdvrI9vNRopsX8U11cNCC7fZgOTynWx0964yHvbgmfmge+IR+0BHa+0d326ds",
-	"xsW2GobYwE2fsk5ucnzJJX+PDUTEW2IXwk5xY5jIINXGLgf738sgSEm0ofvg72BTaBr3Ma55wVcO0Hqg",
-	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9YyJtJwenLY3GcSnlHSsINc+IkDsXw8I7nfmM",
-	"O/0E47lSifDdlqkNLbm4Gz7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rf7QWpkdxEeIjevNBKkbeV4/",
-	"EmLr+nBYX+DMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+b/D+qCPXnbAaKycc9/pV",
-	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuCd1JFg1eKAbpO9+rv",
-	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3a1H4Wnv2L5PPMZP/4ZpnZK1cVF++y1B",
-	"kP8YoOmo5W/f4xd+NjNMm8FH3jNtrtnWCyvmuQ3JzB3wBuDNgb5IioOdfAh3RxTDF9hGllysmNoqHjsG",
-	"3fx8dXL+5GlvKHcttZmIl+RaV0xNwz8KaebUp/GN+3L7CKYpT5AdphxiaRQ4Ej++/qL6+fa4troSfsrE",
-	"baMRjavKrKWK5pvkbQFqT+i7F69P+4TkP5NgHTHjaQ9sV5HXHpD2PIWD9yAT9RCe0lAlHO8uDVp5q3x6",
-	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr1+xzj83PNTDxI",
-	"gfeo+4Saspd9FuGhZU4X8zu2T4Hd/OXku9kmZf0pKY0elu5msMMh8g37ZnCAWp8afNjBMLW+q/0VWVty",
-	"RknfdNd6jwitjdmenD2qESWglolcQnJx4FzLCNX2hCzvmSJ2HyffnV2SQmj/8I6XRU4VQL/xThdUphs8",
-	"bCN/jneBuvfiYNl//DokpGncpnsT9Zr9ktjWdcfne34WTbNwoh7PLA86b1eWkWWRwddip8MPssKxzM8f",
-	"PX46y2Y7tlhLeRf/qFo44l/1/ublT8ACxRGM8/QC3BGYVab1Tqp6bN1rTskbgL8CZVPnqy/Ovn+a7IRf",
-	"pB2RkNo8gym2X+o+KiMILoKpdq8dO77zeNZw149ff/jv1xuan+g1PX/y9Ov6491bAT/fffWTJ1lSW8Rf",
-	"/PrqObzLvZsXzXC3hvMSoBCoYzFE4wluIG5fSyiCmgtw0I2bgraui8S8RCPRLaaUHLzzGqaCG03yShu5",
-	"YUoTKco9+T37aJgStPR3kgXC775+5j/VffQd63Y1nolUa9UYwq618pDvQXHDiJEHk3SR9ejlA2vrmctZ",
-	"lwa92M1QY8bhXts9lhQSoLNGVbob5Xn65Mnjp9lRGn9AER+lgrmIfmdW692vNJE7QYIdAflc4p/VG76q",
-	"z6WR13lANwV9sl0rh88K42NPH3930f+KbAbz/FaUeyQJiwwsFzPsSHQ41yy/u4nkcAKetBJ3Qu4E5PeP",
-	"Sul8XkrBntfJwJ+VVwRtJZOKujnltChcRjkmjYPJJlYJYHbCvRJ3l7jMctf96Cg2XT3ExrgjAPCLuMMc",
-	"RDOivq5udo69K/nGlz5+EssB7MGDAnsgIJxcBFnLDVvIYk9yoNjRRJo1Uzuu2SWhiJjiy+Yu+6TVLH3n",
-	"3QA8foi5BNc/UJB9pTGLxJMk5VQp7iycOGg2wZFWfxzeYPsY9p0bj+iC1516P0s76xAPxV1RGptpiO0l",
-	"ZyvpLm0QX72f9JUG4iNglKx4aSBDpv5GJJKsE93sFrOhKwbJbhCfpytHyEsJvjB+kB4nO6oSI4QnkVwP",
-	"4c15ypGZ9vUiMnIul/PUiAVQ/pojipq+73VtDmIFkcZoxbVRe48M9jmGsXZrqpGpaEaY6r6gobsDRTM6",
-	"AvbTN4wKTaiAuahFYZfAr2CTqRk5fp30+7HnGxeh6fVZ0tVre9sUVzY23BmqWraHF+qaxUCOTjUBBGCi",
-	"v9Dr6cMwBabQZTX8FDcZFFs4bLioIilYXlIFiItdK6IxuIXWAfRot1y6v04seZ88KJft7rGNZuV9J7hy",
-	"/G4ex9NfkaVirE6ajHrYjp+VOmA7bgRqmLddYTtJPEvdpQPZtxxABS+mjYyzmfq6GYAEDtc8Mu1lDu7T",
-	"KGpkA1OViOPIFcM1otN2S2/fr+vnQ/Nm7CNdDLJ3MOOrY+tzOuQh3HljgIfanBhuBW89UESeStVHWg+h",
-	"AQEE4EDowjnI2jomIuBpnVV/Rze98AtH2cdhWNIh9yNi1gevjI8KUK8HvO0dbb6tUkwusoDUfrKm9wxB",
-	"oeDnByzXKJBzOl3bJRw5YxfABlHNhrDfiR2EVKmRCVHJ+aw3+8M8c1VIwYqa4/6Osa3G5HbbIdjBQkyg",
-	"dLF3bzXA1wJmGRty8o0//xpPgoorvLdLeO1dtWAlG5Gb0bLPm3YB0VdjrONSJDd+6UxwM2ylrhE5Ex77",
-	"GExII0r7yK+d7/s4s7dF9aXHc3WZN+5qgCJ8YONnBS/PSslqi64fVnAjFSkU3dmjw1LZm6iSFRosnkB8",
-	"9G6H7OQRsBj7GOHsOxtMTrKPjSWv8LP5ILwVrrGjuAztcemAansqGhoaSQgtZA0nHBIrKYu2D6LFhACz",
-	"uWOLU7drnTJxf/ru7fX7ODECgBPHuy1c165jWbnHBHHHY1YbuNQ1W44BoIm6dkVkPxuH3KwBI10dWFP9",
-	"5lTkLEUfkIY6K7kBFYhM0wBUdWw1TBS4JTgIlBSscTYaYPyHw0Ul7CmWm5EbmsexfFnEWgtp2d70ayKo",
-	"mH3VBbFRM2t1uU8Ub7Y0IotHYX1S0/WzQ6Xbrd9IedfNNEbelAVbUYFZmoaXJfhYxs/ORMTQwWkafu4d",
-	"pyjAyymTfus5HOnAdduxMBxO3gpz1CZyOOgpb0p7Hzz2KcbrgwmgUpFtWa08+QqsKCdyWVhtwVO8R7ga",
-	"RrmVsSt9I/9Lo2OmD747+/g2xo3j4UO6bS+GzqMprnSdYm1oFRqbkq8GLDa6x2GJk0jkcglsaVcwaago",
-	"0GgtrBHJ9CVyrNipXNq5Rz5HsGqlLAP6Cp/F7xo2joSktn7aLLdAiW9fAA4olsfD0YeMfMG3RI9trrBP",
-	"AoIhmNlJlSApcWRx6ZHGajOHKQ0jEjASj7b8DKMdChigbx/2J8jG0CAexVU4loZkBPVbncXjqd/6a+eM",
-	"NXHronoPY+RupWZvZAzNWbqDdSSlsAdFm/Z+d4a2xNpovq2k1tDsmtHCkeMfcoZP8BUFH9vjiBus9lAP",
-	"oP0eCBlECZ6u62u4h8Bp3kiyAEwNm+BA9KOA4Ymom6tZSbEdDy5GnM7WXJ2Inw89dIkqRg/ytUmfXvco",
-	"4mejNRnttBw3OJmTl15Jc2N8IGprmYjXJLRMGo/b9/5kDLEnapbWcs23jEwziHe6bqidTxD7jB/ovl3V",
-	"sFWdJ6xrCCUmLz6d4D/Om3/8LmYb/oDRkaJtRpTl2+Xs2V9GyBM88unXGAErADnreqH1oPtDlmvGufRY",
-	"4Xj7Nkij+PEEHr89Tenrw44/iN7+oeZ6PBQVb373ntRkXtmD15/svaOF2Fm0yT3xB1byexYl+oRIakI9",
-	"wdnEzwAcag8Cr8He48pKJnJuvOflQRDkRcV6CZq4JlDegAj20YzPWZye/lLTWx1euf9cz39ztmzo3blB",
-	"LJBGgU0yIMac+9ij4NBeT5ibnUF4uhejh8Cm1yL55dgoe5M3Mbg4LW+hlIIVc8+kOsnn1UoWHacfo2mj",
-	"v2aJQg/A3irsrl5pVjxzFeX2AYbZroqCrRQtWEF2a24PWc2hu6bgEJiDts+Iy0GDGoyKrMChhRzWDoTI",
-	"PkJJB251BJR/cM1a9QxZ99ye+9pgDuURR1jcVRINmfmaFwimROk8TSXIdj+e5+sml5kCc6PImRKQAGA/",
-	"c3+JuNAAwloPglS+4/+s3JZUeOqtYJAzSaSoS9CuJIw8cHnsYAgTdQmGPars45Yrpod0psOTwDG8pPkd",
-	"+IVczZWGUBmDg1/pDsfIV5p47mJVlQF+TaObbbwans5nsJbloFL9WSICYqz6ncaRULKlmYaCGFWMrC5D",
-	"VvIls+PVz4hXY1vdpDkSHcQmtOY4Oj2R8yRkS5tEucUGSx1oGeNqcCwYsEkDYT6CoaBQTDToKu+jJdZe",
-	"GrKSDPjgE22EnpfJ6ej2wtwpgLn2RWjHyejnRt+z2bYqy7lqqq71nmyrsgxKTcE/RhAP/Ku/D5+p2IgH",
-	"KlaTRP9HpOQf1hRYU6gNFxBQDJCER0o5uHKMIJpgx2rKC1S0eg1AnQXL5aaO6SMrz21Yf/G2XWOxFUkw",
-	"nsFEyLDkYqSf9zweWP9JQfFxbtaYeYTmySWhruyyFLBtAsnkSKCBilWgxrLwjUkPVUKTICWdK2picM+X",
-	"BoGoFMLTsJHbIRAS4KhAua/XrckK/dZToUTu7P0z5sZHyVOOC4K5MP28kCl/Gl430rRSe0Mqv7Hp3zeu",
-	"DpB9Rm4W2kjB5n1FbhozAOd+KdVKGsPEpStIYtzG7cy+msMFBFUxZ4lMYGzRFS3nw7E0mPnmWA5UbvBs",
-	"uQccSm1woSlo+w7KB+wtut2We45mzIj42j1TBc8nOBV+cQ/EDGVqyL9e4dK3SiBEqTt79JS8NJ4q6l7y",
-	"4jRAw0yW1yCI0xVYKLQnVbKKSsHAfndaS4Ld9eH6FWoIX2jB6rElv2dkw0VlmM7Cn1X4fdqtzNGuvl+w",
-	"f8NJw1OITmrtFw0lO86eZj22F18wDS0XYiq7OgtPeN7Y6j8kQkZOBI8pI9T1L+zR1YX/vfJ3lQKg+Jj2",
-	"NNF2LhNqcBLjExB1QBRraE7kXU14NPC9DcTq+MKTmPsWNXC8x6eTg1UC077zy4ytIGs7Gg83+jRK2LG5",
-	"CTj8jSyLKS70aOEO/LzaQVL3I1lv9WB8H8ZZ0p2049P5Y26FCFDGH5Jn2cyZyNH4adDaMXisCS4VPJUV",
-	"jBZor4/BfFhVbrckt2P6ExAt9hlxzjTCRV5WBSugnpfwrPQuM4BC0LoShT1F0T06SKx6wvpW9qxl7UV7",
-	"YPaHqKl1pDpn9zEQvmlHU38wGtPyMOb9qjHvPCqjNgbcwx4MD2aAK9xlZwLTlNoj15ih7bF7dPHtxXeP",
-	"n158OzR8W8VrPpMIRzJD2yNr7GgAjDC/RQIVOZZ5qyeRPDr/zh+lOzP6ZIiqMjjxjRlvv2TnUNgvIs2v",
-	"4Hd/qHZutU2lMY6X4Wnh9o7tb611Zf/x3yCz5TZzTjWNhiQi1BqWU3+Y8Qac60iXzLbGRJ5/Fzu31wS2",
-	"j88jRk5gN6VII7uvGMjq7ah+uvIskeSO7XEZalay3NBFGXAcWkGMckXaiT8cczgFwwaOmSU46GuqgT82",
-	"w3JFLo8TFYSRRG+pYpe1B8bLNgZMwCYgULmIouEeswniQb64XdWv2X/gy+VnpwG3m0tmEHnP1yR3uOKr",
-	"9fSnUlioLn7B9si/I/NJcz1ZxLEvPQRd4Hcm0Lte2AHA2w7CBud/99WjUbtNx37kpWHRojhoXzd154Bm",
-	"WO4E4UIbRh0oNcwHwNOYNWHcYWyW1du+3d3wl0OkrPPV+Ad8dp82VX6Hxzk8oB5jPfwUpS1jyyXLDb8f",
-	"3L/s45it2Fom85Vrduyz0+7vTOMKUWcH78+C7+if5Ye1Ff8pobVXcvUqmuczKZ6r5HYby6q1TQecI5io",
-	"hlzarpTVCE9YKnP9PZKA1LT0Df40CYX1yRIjyuLX6WnxTInWIFr9dnStrHEQAT4AEKh9YzU3T7zM2JHF",
-	"wboveFhJd51+iEPRzUHU/Yury7hmtLL4Srp6cNsu1bZiOnUYRgRqTQ/l4zFIS5Us7pm7KMkBNtxZiStF",
-	"N67OPTcPFi5tByZHsjMmCt55DJ3vK917rBArl6dHF3h5L++YqKtHQM3YeUH3sQoSrmSrI6O3N4HNjnVm",
-	"d7wsCX7vqOBbl08GM+tFzQAAEtBUcGn5voJhjUt7LVxHndp983zKSED6NoyEezw0lpthCAoDPBk8Ow+J",
-	"AtbC0IyFDmsrHZdBd1YIwbRz4fLdJ5XKOEKMxivNep7eybKcjMK2T8+TC9t5KOsiJu0EwGkpceG7Br7k",
-	"xlBlYtTVPb09WNxbWZboDb/sL3vciOqglPr6GlgqMVFKzv5T3cdKU//cbcdIcCy0ytRBv+MtV5qpsZ8P",
-	"erinfiHWvJ0nilMyxXyWBdS4xHTUgo1qcG5lG9Iq4phBusEC3HWr6JcdQ/bfCEA4GpFv6utVa8qD+YpK",
-	"pTsmHyQ5w1Q5b5Y+JS+F92gBJJWSwqE0odo1KnnwuGOohRR86UpUHJaQQe6WsSaOh7SnKj14qq2wvcFD",
-	"f8ewY7s+Bh7HcYeFyq2+qAPxn7KZg92MftYBzg/P0FYsulmv2bEUXQeMZVGO8ijbdo+TYCS3DPKJ6AYY",
-	"gzBjArf31HzGaajH9POJyrr9Bdk97O8fpXFyrTN0eKEkyyVZ2EuqEnYFe/wN3Hko1U6IxqOfnOQcGZux",
-	"TwOFVPTLva39MIuse7YbQXfXnykEWudhwOZODR2VuoeiAJRgtneVCTxE+JdLn/s1ziUWwNz7MtISO9m7",
-	"D+9xiXBN7rhnsDglV+1iXDXZxu2KGoYYnFvFkKlyDjy3t4RqsmNlaS0B786+daklt+T3iz3Ydc5VDlvT",
-	"rXeR366YYMq2nNkfq9KgG92ekuZM3N9+nZFbP+Tu7YZtthCxaNr+2r7aE7TqLbO2CfBk2A+7xVPNrd1G",
-	"aodcoxYh9bZhtlX1SlvzomACeaoyhKrWpo4n78vI7Y8vX7z6YV53uN19QoGLCAlDEF0rrTJyDwNpqyau",
-	"or6rl+kBui1QbC3RHdbLtoj/TUtxek13r13mWJByfEzOw+cYpIMZEeE7W+HPOqWmYTjDhNPDzHhZsBMv",
-	"Du5vZ7q0/Pau3p1nRc5mqioT/lDXq+s6CT61ctu5rqEaymaVaP6NazjOcpCk3/oRycZA4DwLV7PiT8nP",
-	"gWgi6hoT6elGAhSMbUYjTeBVaQ6uwlloveJj77H3BtqwgzlwtDD1puzuzMAdQs5CkLq1jVUFvG+QnZyo",
-	"KP1wqTyQ3psgw7ZXnIZAaXoWBFlRFZA3V69fAEm0E0T4YVLZ+yvwgtY4lg0tbOsQQ4AQrh2U1NkgTYwW",
-	"BIcp0fSeFXXfR7g7wvWbeblvRLZvSePi0SlqiQn+xfZqjIhnJewBIOa4rjc6uRNwyCyLptS1l7+avtl+",
-	"5jMnd0gch9LnDk4jvaH1ljxkw/iBCD6gb0Anp3+Hz00a6XZQ+UlIQ9RYjnZAI8hWiqUfuSaawaKpu3FK",
-	"/ux8oNsK01UUy60hW1jTYW134cXeBRVs4wcE5oMeIJi5wz79gCqkicA7YYA3YiiD1mxOUaFoqliQN4yB",
-	"CDV9PMSUQT/mErbnqERaRcLuOdshDBLW/KHYnZKXkA7UEkUq9pizw0rN7IBBpUAoTV/X3nCWRK1Pi2AA",
-	"YIforgiHUThSyIdExdqUNT9lR+eVWjrWtGZnc87y+qzTdDQErWBVRApFEfFzh2P5zZKILjRFl5HdfkH1",
-	"QH5BLoXptf+TrBApIDpy/4NPkJgdz9klOfNeDdvLsSE3Oi0NoMuwFX550N3k4E1npO8ObnoDc37SQlHY",
-	"EO2ALKEotz9seDe2M5n7QUzxArfj5vEAieXpAhB9zxiyIy+YNc14EYG89I+z70ZimGOhqGSeG8L0JlRg",
-	"mpZ/MxLybzvdz7zk35zNEnRVYRuB4V3YnzG2ZzVMUQHhjP0xYW2/aOP8uhTHYp7XoZhDxZ67wtcjCsMG",
-	"BbIhZxVS8rAaVSp5zGlrK9U9uWBDrC6F3DgROUT1roRUbL5VTDMRC8W/AXz6V446LUC+0yC17CsHgrdb",
-	"PJ5jZVD15XDQ3FsBbB/5agC569RL3CaMJUSorlPqjkg+S2TEwyW7WSfZXLYlzdkYYOi7+kZX+1Lx3MRp",
-	"dLIZPMRStSznulou+ccUJ7O0VtaCrbkoPGDiNEwxFlgoJ2tiAFupxjOFOhlq9aTucevT/NB2xjELl1Js",
-	"OQfL8Kfpkc+peKK2qyqFhv/5/ft3INWQPynh75ss8KBzsYJY/pp2ou8pe8PhjjqvHxiPh8BkhFruy8GP",
-	"grccUYvmi+rSa/ALBwpFuyRcLTE8uI5m6kaL0B8Gxb/7dkS5/I6iHixw1CjuTmiAwrHEXrx0ldGs1Xu4",
-	"7E8Dv9gpPgB4wzq2U8qclkCxMzHM/P+DreMhlHzkbCPwuEhWigrjOXMS33twWAF5GFh4N9TFWKLEGgkz",
-	"xnkr49ULxydCtLTMYeEl5/tsfKNDyOkfaW5QI30+Me5Y2F63jtKWau1K/kqzjZqQVsLn9sR5FF5qBD6w",
-	"7XUbYIPBQbvy8exO2Lke0X4Kh9ylGSqWWzN6DzH/GIeZc0faAymWfaijFaCT5IYRWta87kfGFV2vD7qT",
-	"/vznDrAxZf9xj0xCGcXQYOlePcRO3szNYXH1/rmqkTB2Zkq2NKkSGA3ZY5zTBlxyDsRV57yQdmQqpcTw",
-	"Gw86G9wUH76aeiQ+aYdrkosEFAZO5j5ZV65qmHGdNAoIxRZDjYKvw5g7JqphkA6u8yWh2GghR5cb6C+r",
-	"vmFFylPossqBRisRTRAmviPf2C+03c5ppWEI7Ef5+4FdwcGP7BcC3srO0C4ZZxjHdOvQQn20lWG06T8Z",
-	"EOYYlEcCYBB+5YPgDKDBd01duZFL4/iAnD/7ND5xyOi1wxnXJUufsxPJHB6zAMaXz6o0UynW40q74g44",
-	"P5+zEcH3ZKNk2uPI37h5SGLFD5O3J1gRCUffEPPUAS9SP9vR0vwRfAt9paoOR3JdbRZ1vfhRfoZ2IL9B",
-	"UwONgGMMWJrh8X6QjbY1gV/u0Fz7JQ6EV26ZICUzGhUxkLjYM9/KHqU0XuGC7ICNBw4VcMYqubgDZMqG",
-	"7olmrMMEdUk2bLOoC/O6TF/TLoRtXz3LZvgmLAljH4mavz8dVXr281O6ooPJ75n4sE1WOUqz8QY4YZee",
-	"Cq6ye1lWG2aPpxDzF1jM0df8qavP9Z38uw5u34Vo/+2xcHAkO6QXH2luyj3s5nJZhz/sTh86AA7AgUdk",
-	"uE8jR5uUdH2QLJpiBvlJyWr7ntHIlgdleuK6yN3fv0jxeXd39N12PVzpu4myXvukghjU08EsCsg9nwy4",
-	"ahGKTx92eGfmepwcgtc0tqfZo/Kgt8Tegy7tvtMksD54KA2vXdtWWf0Xz2MgJFkoudNMWQuk0KcjoMmw",
-	"m9h3xz7NMVmFhT0d0aYdEaTfBHBG829tMEOyKQ0d05A/y1jmco2YiBhAnlfzc+NxCSarqzrPCUKmGpk5",
-	"qA6AADsqjB7LUtXFAcOX1d/hex0dc1kW0zePZoC6XtSBtVGPxxFf5V4a+4qXRavNqgK3Tbc0eXgqaLr0",
-	"sihZHyUuuCl7eJXrcsMIFkUmvfH0YlDFL2E4A78fEIhh2wHDVUH3I7nCckcEf5jNseaabKQw64xUUK9p",
-	"wwvBV2szoeX5lql5gSzqYx6JVTm8ZlZlsmJSRcMhC3u1xcD0CGfAWNck1uWbb/hiZMMwuENtf7BHmKuN",
-	"rITRxxF2oisoTprmnJWp5NQ+Js5xe/YYrjOHAHaAX9fdLFhZ7cqHMMJuBv0C8YMZX/1l4sSRV0oxke9j",
-	"zMLlHi3MrbLWYJx1a9KBpaNIjs+6frmhK/acqlTKGxQ10MjgJFEn2BG+JAtWyh26VEqJ0HgoWFxwfZeF",
-	"xdY8z7SLhgBmq+YRjfEVRPRerYqQKkiHTYw9O7tqKCOWEkSN4nAA+NaRzdjhKEbeG+TLdMwku5sijc3K",
-	"buOusNuobOUKFgR+ue96mDWDHUxKhWNEmHA6+ZGXJe4di71LPhRGyZJsSyoYAX/rfSQhr6fiOxea5c4d",
-	"HAnc9VSa7y3xoRjUKZWTKoC0C7cfqqpRnsGXrkrIA/gEX4qF/Pi5ro93oCHfSJMoEl0JxWjRc4ZG/+EG",
-	"cxBcYd8R4umDA679qBTa73tN1dQjGO8kW3aAxD0cWj4I5P+MBV7omNJYtgvu5viXbauJUMNfMNPDLaym",
-	"XC06tNM18x12IWz+yVmqSzXv0oRFfwO5ii6M4JKi7PHid7/95jIuIT3i0ydgdkUca5Mt3o1cywNa4hH1",
-	"4lwGXdTudC7/rzQkWp/2gzOiVXeD03msIHUYRmlnlyVr929ovNzxhn6cl64rgQPh4uz7p0OAk00L9hc0",
-	"ycWxTfYky9RatwuHVWxVlVQR9nGrmAbs7u+vX5x/3Qjobi1L5qRkQ02+rkW0HyHTV5fO3x4e5t05zH9P",
-	"UETVP5Y5cRuu3eJMTrhpbAQoWE8PpOy1oWUJ6fY3zBguVpH8GiBGTzCC/NziAmECy685WYUHQYffsa1x",
-	"iPOQUzMicq6MRt/u8pry8sYeuEIrZ1T/aF0Ko10+xXavKUpaypUe1VnNV2I+TNd/w1fibTO+B5nHzfB2",
-	"viau5e+Z8DZGZ562PJJWEISFVL6Ol2oCv+W8UPw+4VByd/S1ntc0y+PKlsuCJYiPs1leVtrR4g224W5t",
-	"zuYjzt72PDHSiLa3TvuqH2zjkY9iYhUvLHF45h/9rp/efYi9ai21SWraO6YEKxOgh3s2VwygdHGdWMpV",
-	"n5y4yv/jhlbGt2LMyk2wYLmLXsPk1NBSripEHzQnGuTvmJSxaofzHSYEx7Axlch7p05VAo6JI95y7W6F",
-	"cLRUdMX6hnRHlfB6+ciocy0OMOa1BDiNcCCZWUuTtF0bM7d4EqqJGxqvkdcXrv4C9ZiO4R8b60VTshyc",
-	"5mt7j3NBfc7MIVl5HcaGV/tW+0jyB4jCmpm6ynO2nUw00UxmaOc+uWi5zx/HIMlcb0u6n6eoAGIwrLuE",
-	"kawNFUU7slMXQOHi7nQ6JnkSo7ajdjhA/J23R+HReTZclveuNcveGenf0D+DRzG9JZkGX5xYC4w0nZk4",
-	"wZ+3OMYMfOdgPUTqEq6c/oF8CMxHoAKPd5/+i1zcOJjShCPzFTjGKBcAsKSuko8rMsJE4SKiBilDfF4h",
-	"NzUyofRlxbgBOAhUzXS1iz5yg6RfZ/bArfH4i45X9Mo6EhNkWm3qEVOyYdRuX2BJ89jpXG42VBTTTuf2",
-	"nLHfSh7DoF0zQN6jNQCe5q8c6b/xXl/3K3HvBtxlAO1n3KyZOiVvBXOYZOyJ8zM0L4eiPGU5rZ4zE/d9",
-	"zOmp5xvxYB+NonPI24idd7RxdTPq07GfliW3+hISof0Cz5oU7h/e3ABytfU1x6mUzyvZ7BuKLY3exZ/N",
-	"lrxkR1e3D5J1Q6X39PzRxUUWdViMBXj2Z+B2P8IfAo5H8CykWcdWWlV/HXponl4MQUgceV/X+Xlo96fd",
-	"mzERrotr9+pSHy8Ajz1PUKk0Sg+t2K80sTdDqeC1KwdBtkrmTOtnwBVBtWaa2LM7LTXWMSxILsuS5UYT",
-	"qbZrKljhn2lF1iKZoaNsBanM0WI59UXtGX7y5PGT/klOVCewLY2RVsVokWCmgBJ9UhpilyXRe23YxuPf",
-	"T+wjlzU6DtTzZrvU3uMfH3TFkH17cB++rm/EQ9Z2vlI0H1NdxtFx2qlvyswYq/ULtz2CSgXp8WQfKG53",
-	"EKi6JI/OyGLv8/1aWX4jcvygr9h6jNz1Trc6iP3KCBcENj1v//oNDht6Rij69nWVr+05+eblTy/fvAeI",
-	"JyXoFUmwomszVRUhDSklUIFQV9wwUjJ6z5A5zTHUHConR7Mdt/TxIjSpwaB4Bl+pKuFr+rhKqLqdaimh",
-	"QAdYNhuq7jDC6b259kmYHHUXxVz9rUrqHLrQsqwMI1a7o+nzLx+s0vm3169Q2B3SpVZObqxXpVzUs/CN",
-	"G4xv/nD6cVMOg8+wQ9E1yTdMVmZ87SQ7ci3ZdTC0msmoHtpL8vQsKc/fPb0YlmhY1hEuMqh5Cfhj9Cxk",
-	"ztaiBhn9nFm6bA/ksdZJYrfOZpr/g3lETP1hj55+++2354+eTsLljmbsBCK5GNhl01rcWIlTp1e3bade",
-	"28FadiWuQFlRu7PZPY6ABzdO94VK+J+yQaWmYWAb8SZsTkWdXNSp/hMyIaypC+qM6ZM20cjBn13RFe6L",
-	"cToKllxuuVVGw7WLEzvrODEZxSWeCBP5A+SDxIj+xPYPcTJ+TbVh6k9s/xkH4z+x/bVMeRh9RsoYYIxt",
-	"ZCSMpovhdI/2JJL8qVowJZhh+jmeLxOubGaNdkz8Q94hKEdlnNhR0rRDXDwEVIHZSXJPFffw2g5SnJWb",
-	"iCzbQ/zPrNxkyOQBsRqgNnIoSsVKRnU8sHxXLVhuykSr7qrbOZqmbNNOnrKaFcF2YXijg29o3hsb4yCj",
-	"KFFfZewZtB9CeHwFYnuu/lzH7wEqseY2gtbjA+MSLMK6j7NstqzKMmrmvOLi7nmTvh8vCPEl3OiDAH5Q",
-	"wHLLhHZeqq6315t9DsSvgQ/XKmazZhvNyns2AtIPA237Mug0fyVX9ege+LDwG/vZPt3mXlR5U03frvSF",
-	"q0cYSbIbky3juuW3MxFNBXvvMJZkB+46jJIF729XuGtB7PB05qhqEkBTzUwaYO6I1jSbgCq3DaYqx2tm",
-	"UnDgvsLbQf2HI8D7zRz7efFvqztbD0Of9MT3UpiPeTO7KV+Hvw6HjhVzW8B45+O0NwyJwfj3TrMV6pU2",
-	"zlRofVZ2OJZ90/HG7Qo1/RtbVAjxWcoZBl+tZlBKqrj6dO1MT0H5T7u4u/wVxyyyzFc0/xaAN0euufY6",
-	"S03jf/IqdQ51MtIyrRKMoMm89XGV65oq7CFojZq+MnZubB/C+PfTFNEMmwTUJLHS4fZEb98rBPxMYDJg",
-	"hsZFeQ+GeY0zQW8i+E4WjGy41lys4jthXZSwf0bqMoKOCsB1JfZpLhn5hVCynOyNA3Jgl22MzCSgEoLy",
-	"aSMjw2upzTN7hvRls8H2OgTkK0bzNQvAOIeFoVsl7MDd5Ni9kIYQuCKwoIN93203kv80ppQWFY9xdVw3",
-	"p5GmQ2OUXG6HBEoRJRRucEOr9Yz88OIa0hWoZk8vWlpisQf6vvDlTx9/dxHNqhNiTOqzLNhzd+unbLam",
-	"qti5vJv+wzjIw8/+9g5krBXzj0X5vSuhRkkjT3PME9zGZDGh2x7x4fgEwiypqWLpRH9E5HpQ7TOclt+/",
-	"eP7DzRWK0s3PVyfnT56CI/ZFcf7kyaPvvybynily646phNkFBpDQR7eZ5+RZssAtCoXlBmb0/OwiVlMb",
-	"Hk2cD5REHmQuVs0rBqAxHXWCzbfFNhy5Ib1SRo9/AymK8TJ9P7sULrBIuCY5ta3HAwzpQcEafh70Dk2l",
-	"Cj6OoQLBN/WMwk/vPkzOCOkpD9ANS8IoaNCA3v9/NkoPNYjKgyr4kITlgMouezxqkwyA/GURZwkYcW7G",
-	"Z+tO9gzvz4Fmmrp/2fH0O5g1aTVZUtXGe9qP10FIA/Jx9Sm54f9wlUy4G6/Ijudg0UMZPQ5e3AQJzuB/",
-	"0fEdATXun5VDsPCgpEwCDwdS34JVPL2I1VnzgOFBuF4P/rf/e6UeJ4IR+aqTAQ7JCpXcxN169QNRHqhx",
-	"cBXXSIavicu+93mPLbtsZZPpqCepIc/rWlzgXMEUTp/EkCojwTdU7dNtC7YLq/9oRktWOHsv1WiqCnez",
-	"/dvd2SVZNNrvFrhjsa4VVOgiRlGhufFe49vLmh4Pj7JuZOJ+H836aiFC+Cw63Pi1x0QCsM26hTGBv+Nf",
-	"VnuCUTiaqawbdWMQFUN2BDG9Vsv4kamD4J3gZw8Qs0nRxiplQeU0I12pqgQiZALeFMPjcyQDnQvGitih",
-	"/4MwvGxRVNICGHfxcYKPZ1gtxB4IkRa4LqES7+dkIHg2u+dsVyPcIyCEYuO4u0opAReiZLVahz3/ShO2",
-	"ZzoDikmxH8/WHs7xIeq8EZ0BkPJrJmCfjx7KjxWksUWWg5c/SPwy+JbjI5ivmaEFNdVmwo4AC3w0ehLv",
-	"Trxb8fxdHDX7mlGh8TyEZKaKmRywLYZvGB7Jb6m5JVIgvGDL6J0+Jc/ffXBBcqC5yByYoza3Mne+16b+",
-	"yQqnW0wptoaROSCj873ybTV3+bEjs8PmS8VS/K+MauN01Y7qDOtryGI0dyu073O+x/Znp7gxeFga8cik",
-	"PCxPWtIZoB6XJjOu8PaIrtibZWVG3d2F7zfEKn4GgzykoNt1l5rXhcPcGcL04rhhylsMbfvBLpopuqJZ",
-	"aRHF7n25SZjLpQcDrKl2HLuQVuu8+CN4yrC/6Q/VaWN53NpTDCBwfDj71b3wunkADfCuFh5uw81OZESN",
-	"PJKSCz4anm99Ut3BnhG8bo3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9zwXd68xVk4Df1oox",
-	"pLnSIX5R0R2eqirYiO0D0QjVa3k/OTtI7Hd0nyhAsFvzkiGLJX4UBLKxRELc9imU3M4DkFnHhcdW1o6B",
-	"NBMAALo7HYoNziS8uMRie7jVADUI9ykbWx4v1ZaKlv0oFRpPOoyLwT61sPuU8znhF0ZqBo44lL6JOsau",
-	"IMcCeB8gfmvIRmpDLs6shatobtz7mvoaOVXmRLGCab4Shz2pORNm/+Mv9OQfZyff//p794+TX387yx5/",
-	"98n//vV//11sGQ9yC3fyDAKGfud5cY7qOCyAlvaUZ4axeC28Nt1uS86KuQ4YCYac4E12fTZblDK/i4OJ",
-	"9zDTUB5QSBCtgAiAllYYVmt33sTKQ888XMqjkL3IYPyjVQ/GkdVoumRoH0QHpY5UPJDT326N1nDL5WYT",
-	"QyzXFAhWI6LTLCzFDSzA3skKSVEKSkGRevJGEtoFQxGPYRa+1NxgaTf0gFlbe1xNkVj+L8sNK+ZtDunO",
-	"jrvfIrHUzieGYRDd87hfts51gC5XlTassEsXE0vAzZvHfRI8ZGoYSBp0N/Yen5kouFjNt0rK5RwKASb4",
-	"q9yNvfTZdrv72/AQXbXiKXUpYVMpwQpStOvOhG3fW9HhUsxdbxIly45c4V+kqCC8pMbv4TPzJkIciby7",
-	"CuFpPEZdu9nDvZayLOUuriwH5gsiGPO7BLrxnhtajvrEX/DOiQTqB1UV/fKMTnao+duKIWZQ2V5dbbdq",
-	"uqHSHrKewitPLwYDaE1TqT4iXcmhIyMtIrEQ0RXRxg4d2UlVNP5QriXy8CQWVE9JDyNJIUklSqa137vu",
-	"EjC9e6bGlEizX3rjb46GfuqmeqELIUNLjEorhnIGp0LtSID8XK7v6uQHryw7ycdlCVZozauO2AJ6x8hW",
-	"FpGoj7txXmdFJjbNusFwp99QYLRNURjhE3G9gPuG57db7CF7IyOPzs68QTiascQNrOeqj1YYMDup7hIa",
-	"Ci86SpWsbdYplsuVgOgZOv4bo/Q5LXku43oW2UzyEnIsRx/vbvC556Xj9j7whKbK+Toytqt3LzHip9o9",
-	"vX90+vji9PHgKbChOmlLRTCXhx+XFPfGiOuuVWswMlE4ULML5NibuRT62WFkpyevLYCbLKXqiL2A0nk+",
-	"WSZfh8dG94ITeIFHS0YPjvAxD0ou0UCIdnFsSP1pH65fYV7dn9nixlrzDjFdMlpotK0b1bnT+tk332yV",
-	"/Lg/dZN/KtXqG7sFn3x7Sl55AF/y4NKIzKOz0/Oz04vTRxeAaYmQyPURYIQJN/qOb0/kFsfsBDwyVgka",
-	"VbGjTf0jKi5Myc7qswRfOIvaA2lieJsQBmUHu4YkDMSuh02R1GL7wUXXu+USyqInowtqf+O6QaLFOLN0",
-	"X8bgMTE87FXmKQGgmeR3xatyTz1BFTqNyoeqpyfVlux4WSJbB9tsDQdSENgNnBqB6kfe+wJL75JQXwIL",
-	"MrvlhuE5aU0dQ8YEEuUkK7g2dO9ODqMJvG7cM4PpdAi69K/onYYbQ9VUcHdYJ72DKfbKyEiyo9x0Cyh4",
-	"/8T4Adw4u7mzw1vTx88a1E+0b2wSFnVm7Q3ItImnLkYH5IWHyEWTYDyRS2+um5GQXex4v93GlUw8Q9Nw",
-	"aOojKXeBZA0JTQ8SLchHGg6eOpJ4j8Rz45GSrRf38WoNU4DrQyePEbEcX640ckgxlW4B8JCQ3VrZoIcw",
-	"p70oWGGNdZMRvRe5/YPiWa7IiPcxZAjnm7vsyfpPdi/vwj+XlbZ/QvNz4B/KWujI4K+5NiyeziySXNqH",
-	"CXY4ZRBngoHonayHCCM3M//lCoJ5YshEZuRnIha/BEKxB5X4MCjEh6rp9oVLudnm3y6XscPyVeipNgjr",
-	"t8a94feh31LfYW663UM+L7qe3Jeb2jmH3vVaVxQst9oeuUmAolmqQnv9oblJVQT1nrpOIbm8pHzjvEnY",
-	"sn2coqrdcbMuFI0WT0pu/OjOomnb0pGB9vh7otGFXFZlQRxZwLYqSzsIyERif8RfyJ4lnMabVFHLpGPY",
-	"fgsbz256A7cnbG7uCglgm/0jc2Oizs8Qp4iuha80UlY429vLyCm5AkvAjkhjYDruHz/91ty0YlyVJR6w",
-	"rM2E/3KUMamj6/SMvP99bv1PdG49NjQQeuX/2WferD70XnpKB7ZztpMjK5l2Eh5zBL5uiIcjO3votQxt",
-	"OTTBw5VWWHFVs5bZnVpbN/Q+li/iS/THEaUNyUA6Uj+893bTst0rm/ZdY6nhCmnuJyfSCYe6LFjOC+ZT",
-	"6WjNAHOAcLybQ4UcTzDUASL40kau7pGvSuhLG+0A9VzSnBXOhnpEfuJ/bCdQffvo7LvvWkR+Z8lakLqP",
-	"eDKQzKdR6t642eiyfNCdolnJciOVfkZu/yEFe0aWit6ekj+xvXYwcp9t9c0tOPB37XYgxYcYWRaREiOP",
-	"zyNzulVc+pBGx2La2CM1nHVRCS+tLVvKHVNECgdxBxMCnfJujEt+x8ij8+9aw3z+5MnQCHtjLErbFuhv",
-	"l6QCHFdhUV1vFxEwdbTdUZypo5PYe7cS5veKbubrBB2qPVS19ABgbTpsrVTfIdzop3cfaqAZuYWGN3xx",
-	"m3h/JeYl70cdAI2VS5x1maN0730Pl+Qsa/u2kWMVGm3NwKOzEVRjdBJM7z11AL0m/SUQsR76yiBSHFiq",
-	"zOfRZTOEjth/LJfuX5Vw4AEgF7C9oYYjkqLgGmOpSXXbeMI6CneABb1xAE7hbvmPps4BQq75guW00ixp",
-	"Z+8oGtR1zbZjyvy1GNRdj1M7x/tkvN/vKbiUIDJKS6d5gIsssje0ywWNH3JotWe54VsRZ9DWG2FG7VHG",
-	"VfzIgB0aGrSHOnzXk/BlD+H+NdMPEek6UPESREdPRW+/H9xAG21Wt+ZohLFWN5yaig/blYpWi66PyinL",
-	"hO18KMpuQAVmMYzQFNBuqju/1ECbf0biQisV4T9HagEW7xxF3vzccQs4pL4vYh6ZL/ALtYwUB68Yn75Q",
-	"6dGFMZv8hS6bQDs9JUNjEEEmYKOPhEI+TM5D+GGhKMRF0/C8iSk0dEZ+RE+bJRf8CIGh9k/OrdL6Laci",
-	"Z+Xhw77oZ/CjNlV+12lRqpUECWv9DHRr6H0Ifi0YLPeDV+Xynqnuz415Ff4oDn+7Z6rgsOMf/ji/l7yo",
-	"D47N4/hX/Qb4M7Ti4IeOKefQFQCugJHE72v9HH4LzXOm9Sm4bQE1x5QdQsjlrf+GQMgsmy2qYsVgzvJ1",
-	"+4eNvG+HMUP70bkquBTPsTTdtA2N+ZJsEyuBdHw+Q9n17J5Nsd1DeW9Z8OdDxTY30bAslFMO9U9T/BKT",
-	"QN3ySSVW13bwYLJAy7+zQRJq9/Gphe3nL7bt3FNe+gTLyJ4eqX05NKwdaRkKpTc9aF43+CHT7aqH+ZK2",
-	"nPR+V9+3vFWFXcDP2xxBnXUDnHFp8wRKTxu1J5ryODuK1R9VtLj+S0EoUbgdRWpEc7FiKuHTrHlwuCBr",
-	"9jEehNC6StAjQGmRaXnMYJabTjbiQOjJzIG+ehrEO7KsXbQgI4CXz4hTyRlBrs/i0icybege2KfiUalq",
-	"kS4yr/jE0mU7Kkw0O6WdixQ6mZHOhAAPnqfYQ+I+7cojC7aLK6cuaUXlmaNxJuvu+CEMxC6Yuugi2In3",
-	"8o4dV4DKc61ykSjc+YpqE3wxgFgALRBmQdbeocdPn5wN0UjF2YqQpgLfYC2tmJN+oGyYzuV28GAEQ3UD",
-	"d45OYX9HtU47ff4XKZfnASbeJF1VTBtgFVjIOPC0rowcuaIN2MMTehrzA0Gf/Is+o46enaCH8Gy8iwKf",
-	"R3ss7ON3bH9VFFM3VcUKJgyn5VDd8IN3Dq6mJs5Z0q2R2yMWluH5HRtK7Xg0mNmBrWTh12b9i84OptA7",
-	"3IC+yHhGjAJB7/mKGqlOm2as1sNkqwzBgZoY+S83b9/8/muitwwBOoHaD2uCfKmx6xm0f7VrO8rOjwFl",
-	"PW1Y3lWLkud/Yvvn9dths+FSvMX27FAQqUjkzmvklGzduCR/ZouryqzFwJh1/bsCKk5A4AQiOSAcw66k",
-	"evj856fGbidV8Ry8Y1MlrlKKRdKfulUos34+ns+rYOk7MUAH4z/0mmk2mS3Z1QGdWNHzwat09n8gHBXx",
-	"aPp5HsKFTGZ7ablhgMveKWkYIE92GBFZ0+2WiQTVYopMHYIsVrprUPfSYVk8VX2SdzEZL4pjSv8cobz3",
-	"RsEG2XUcbBZlqXZENS6l2jUU+I7QhTKvXSjuT1ihjRMlbmhEi8te1WWdMN/MMLWkOUvk5dGEwzw4M3Q9",
-	"DdaeF4aJnNWBVkqWVVlCGabTSSZMY8+DvQL9iYqmL+kytSbiZhNni/+xzp64tGfRSjgORg9fcBlu45PZ",
-	"3Lx3DumxIo9uBaXkyx7l1rIsnpFzSEj4m1zojDyGf+P9OiMX8CcX28pgYdQ2pd6S49ZKeIiReZSdZ4+z",
-	"i19jpwtoKtEpWhMcIyooQHLazmpmyIJpQJS4VDQ9etxe2vf+yFlZtIfuSWTkpCrQpBl/eId6sePtWCdl",
-	"UH2o050hfwu+aWyJo1qeH6TGkW/tB75cxpjK8NfeOLa951PWpZwMwQky9nsPHw28tm8tv1NyUUb5DjHQ",
-	"ptM+hq179BnR9N4u1x2gVjf0jjnUmhPEpL+zfvMowQABdf0dPOjUrWf1h/QOw2Rf4oLqRNa++2qPLwBQ",
-	"MZHilEDKlC/4ZS9trcWp16wgkBGf1U4KyGFAU/Hi7PuaOhqqJ8vK2G2/aBdkcMFKJECvXE2PfqSLkIaN",
-	"Ci9vA70/ZuUeToa/0DcFx4SbC75iOu5TC/J9B9ZLE1Fucnhdw739nV5eu1Ni14GnMru7ZHUKNWa+UKyG",
-	"hU9HQPjupqEpuXL3eWX6N7kYesQXfgPS3v3oFFHGiul12Ls7xbaGy/fKmYOOYye3UnN/Xpywfj8GktEE",
-	"XfeRXzvi8nFmb4tJBk7WYKI63OV772Rg8CG8DZ/qdMjO0tgt7+FK+vll8EHHWJOHuHWmgsSOBYL1ALja",
-	"LCU9uC3/pb80GuWLO1N7FJtX2w+gpoHvN84O+1JAXoJjFDgIalpbHUhi/WYn5C5De11qTG4Ayn7ljFM2",
-	"2hZtyVU/j8OAXm+0ecsd23LUunHOxm1RTgIexFvbEaovB0V7V9Kc+YU4Fa3OfTqYXDp6UnJVI7Tt1ds7",
-	"tr9F4DYVeyT+Bn+CvfDf4M9be7gzsmQKvG7ESIl3/OEWnmP3TO0J4G5P/yquiAuEf+WYAYsCs9G40SHn",
-	"2Ff69K/isAS0VAteFLE03FeAXvdpbwAV31TaQOxrTe/bEhr6ec5jpTj64L5Aoz/31KIx1D6MLaC3f3r3",
-	"AbsByfOucx5V7QHVrTDVxaPvLx6fDYL1t4otmVKxIOHbJZBEdlHtQFgo0J9ANlL5vBSkLVswYzqlkz9z",
-	"kBrxHTtVDz1NjVDGiHYACI6dAHpusqZq83Cv/9S3Vq/r/MjOVrOtDqF8QxS+U8B/IzI2RyVHutvjCime",
-	"E9mqgDng5nE39u+UR+RBKrbi2uEMkhfna5l4o6Gr0STb9au6DTcZlLa5YI9qBig9rA+yN+EEfcktyb7g",
-	"CPzOWAn5geUlVaxoSUotDi0Q2pNB/38oE6MONSgEXeUwJWQWyEZbFsaIwIPjtqecykbhtV2DPZ8w5mz9",
-	"ENqjlolBHPI1W06lQkoyp10zyMjz9F2uga8S1MdbquiGGab05AC7qilxp3DnapYrZnoT/VI+3zAOumGy",
-	"MnNEQetW1aPvnl6cDUBtPqd0fSBDD3PUVWxZ8tU6RlizZvndBM3qW0IayJiGjafmvKCQ1VnUucKBJXzp",
-	"OK+BgVbIDpHD+IOX71uKn0JGJPmNbBEbxwXYxyPGc/mh/Zs8G3WEQ96Blxdmwo9g8NaommlPRLLaZ6y6",
-	"sS+wD/qs8XtjtBCs5zgSE+IrAFuDhHsdnFH16Y4touHFON0Kz9c47kECP7Tndgm6pTk3+2iLG6Z1yi5q",
-	"KELHgiM/ICMLlE3Xnu0LKn344QlDtDBTdUzWsblEe5kMff7Z8weXEpB81DyzJybDthnEyHDjzLDWjmJm",
-	"ZCjUAxf96PQKTYLxXN/pvrrKICULhssSmemh9A8m6MaXzkR7f8lbvNlBQ/9xJwHoU3w4MZQzcvG1OG+R",
-	"eE/JlaKbOBNyD69VvRLjPLgHpaICF1voSxlpS7dPdDGn98MGwnpXsYshzxP+18bNGok9clOynr0/UQcv",
-	"la0FjIDgcgCBmFIKvguQshd9/wJantyfROtPTkjhyjO2fAbWZm9GFmVzAFRZmW1lJrmMS08IPOIdyBA0",
-	"n9It90hJ99FJewW/14gW4OJBB41iLUaeh6pJLg0tJ30APtH0f8CkbJUzT2Fzm5yciaXv7D+qLWYgzNfx",
-	"rMXWMaDl2nQ0EoLdM5V5TBWP3Bgf7eEqCgOZ48E7dC8ICzgWwD+bRSxTTfayQs8mJStFhSFSNMSfNW6p",
-	"ZmqYkBCSpBNwlvu8J1DQUeSj9PfnHKfAmp1ySgCpc1bwMA+p9yf5d7YFoFVsr0fIH8Rz5NbLF3Qd4RvG",
-	"+I46+svKmK6Bibu1LFmLOwVK1lUbrF8HRCpu3sBKA9o1CvXmEZDW0QcPt95PyStmVwyvKV6tbQ18fO3H",
-	"WlGB7759OsxtMpVXoF8NvO8udoebW/hxhcIoRp6SH6uyJAiqtN9Bxd6RyIY1ZJDQXDDeML/hXBMh/YSA",
-	"X+KUtLOcsNxnSPiSViONQ/5RDBb4z1MLBw4/f6VH6B/esddsb6NW9RjXnru37zMayEMU52itRpKvpUTO",
-	"aCZaR8kEf8PBTDukSyeqjRFN8je5SPnaXDWsRMFnnqfwCSkzJhoRgN/nmxGEZe/p6nWMs8zZLb5PLT8x",
-	"NpyYAWS+HXvocjw5kD1OuCCQkJoNn76OgUTASyY90efKSB5f3Wk5ahb0+z/U1C/yzyz2x5Nu1lPmODcn",
-	"w2mb5xFxNIbT3I1R4xYJvqQDp0hAbkNheyDLwknuF7Ut3FDd/DzRuvhZ7oCUHGL6ISc56WD+6prUUP9W",
-	"8Xtq2NwVN8dq0pdkIc06rJ1ubwXTgOi1Yz/ugIupoYdr9wdqKFnKsmCqwzD5zT1V35R84d3dSNRvyIrf",
-	"s26thXiN/oIrgIDsY6D+8I1OS2TkG7k1n/E+JJY8zKpCftT66LHigmWkEvzjs2++gc9UlfgGnz7VMr+b",
-	"/uqlVKtYQteP8Ht7Qu1ESpGzkNUQifPj240PJLciko8HI5L2sbkDZ8Y81GLJ1YYVJEjiz8jNz1fnT54+",
-	"+5//1/97Sq4cCNkJngMcj+AWzWZcaEPLcp6akZd4nfwA1x1P4Nac2LHaBXnSG66129Jj27DW27VyEOuD",
-	"pKvjU7Riz7qgUEOH+eTJ4ydDieDB0u289PH5t0+/Gw4qVyK5dLhwhasyAuJ79KrR1UKwmOl+bQ03IBlG",
-	"umJXOtYFLMHLExwhT7tMwFnc1Rd5j5RYashZdeAwcoWviK4K2Wn66cW0OLnDS8DLg2XRr9yPKMWh9Xr8",
-	"PnvzcwLc097Jg3T2puRdWKjApWLZHRd5QGJxkvb2HsHhTrWpomrFMTZnhAu9hX/g8s9ItS0lLTLCIWPW",
-	"7DMCFJYZAYshI45cXipSchEvKIeu0J5Ij6a88EVj3BkQtsdNHeCM2Op/T/kbjzLjOjSdqhJuhgopWB+P",
-	"eNdsZ3+f4RgHjmo3AK3O9YowF6v3vtbIl4cij/cVPhgvxDEcDaBI7EMJn6egGzbvO99tFVvyj/E9FTJ1",
-	"crKlypDF3pdUQ7J5ukkK4ZGVSQ/kzbECO7x2ta1ZJXztzLuY8GWzjye2hZN7qhznzl8OhejKt31w5YNm",
-	"xYdt7MqL+uUHl659bzqEj7EdQ4+pmQhJyZp4ZtzT4SJZbiK7EP+WAATS4roSRo6O5vLojsZRvDZpN935",
-	"kJtuLDQpoM5JOCvtREA9KTj+K1k2dTEvyflFzBhpPJFD1lO4UkfMv3t/UNuyRek8irUnXPqRs5uz13Fj",
-	"gdSF4hn5zVoU9uFPdqHv0D3lOlaXttGsXGbkN/EJGbkk5OAtFWMET9Gn5AfkpQ7baxdeWG2rk9/Ep44t",
-	"dPaAKmVaRYOeCgLB3E1YAMXEUl+dIl9wqu6r8hWaTfO6DNcoc63eSx+mgFekJ+PKeR106EG9Jq2v/ELe",
-	"k6r0fCnpFPaqZEij284q8kkOcb6OGD1QnQ5rlxT4RTosNmMdfpA+KBOI7xTmoes1wzfERiVks0mS+Bmr",
-	"Mqys76iPUVHPGQnxEs8U0wEoOH6KSUZS/VDC3POF1+ILE5++9BWiBcRldnTvw1MdBEBwpAdbfT6tMl2q",
-	"/qHtiR0ua3VDNE1k1ioDmShlfudLRPnejHsfwILGry2fWlvzJhyQhNK9oxDpL3DUJMolE+U321T9/WWl",
-	"aZmuoxUk4bmiSClPxBRoBqMbHWeCsS/CbwauqSWFupRmzSAJsLPqMZDXhPxssxDsA9yQk7HdWoLr09qA",
-	"yyaOOA0tUAORjoQYtbAibj4CkQ5ktRYjP0z+5S15SGiKir0QRiXcenaVQVkozL1Uslqhq/nv9sFn+J/C",
-	"HbztP+DsH6vfZo0Bk7C95NIw4ZOu7OHbyLJw1eG5OSUYQYPsMLOmuCsSiHoDjkPcOWymNiloSmpR/9Eh",
-	"mJ29byRZMOc7JVcNqxBYYfYGWpbw+XY512Hg8at9umekZEuTLoXLTTPydgg83TW4v9a0AN0OSBkJdvX4",
-	"noYJ7u0XP3IjIjF68LHNv2R/LyRDdk/79viMhMVvDq+iVE0ap3RtP4QN1ZvcVHUUem462NCOfLhoCT4x",
-	"fqRtz2KR8qg2qMfNPReOVdassuRSf2kQ+0rL8u1y9uwv/btNoB0+ZYfVBL1KTXhw/OX5WMLNcfn7w+2I",
-	"OJS3LaSN1aOk3FirwhchSRn7D14wJgYJbw9b+Her/MtIHoFf/bw/hF3fCNCXs+ev7anrfc1mGKfenaIX",
-	"GmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeKee2bNd6lMQwDvM7oLTEzU7fprwwGn",
-	"LuVHqs7wNaMFFw7OPJGjzZ3Gx1tVa2OmZuklC+IfF4VL49W7x3LbvCubHxu3Lo4oML+BvO+eltFMtsdP",
-	"h71PihnV1Meb4LaC/Wu+ZYrLYlQeXbygWT55ko6Yi9h4/zoxLXB4MD+NzABslsGDJABeY7WN/XOfnNce",
-	"L1eMYz/P/fVjjxnthuILPD9G101JW91yMcec81jkuEKov6YblwWg3dGbK+KeqvnK4CY/kp4qJgMTDQw0",
-	"Q1d4c33PhlFh2xOtugShIRYZkSY9u0PRVvHScJEARkYQM0EtBk1+/+7F66/hxFWZtbX0uGfLgJqPWMLF",
-	"4YkBQ4HdcCyM8P2YGicFS6Uo9UfW1lTPQ2RDGj8SQ2mwvFIJlZYEz9ujauJiHHTuCQv86zqdzuo5+LVn",
-	"5h7CIqql4EsaRPiKI3gL/rmyRt5I4wLll+4oRD3WjNyxbg1hq92fDovnIFrcC+Nh3Ws4Avv61+AYosKl",
-	"EAFLDdDYtqjIm9hIKXNawsNPnjx50kG9jMBKhSuhwwxeUi7Iz+/fv7skpZTbBc3v6hrLcUySX4nR4wym",
-	"wILeM1Kxwk5GZ6gvzr5/ehil3Slu2FtR7usK2eE6HAj/xRAxfdL74CDysfQYzQodASOvG+37lPcu1DBh",
-	"JSbq/V2RJhCQ1YlJILqwl9FVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8QQV5PgO+yugxJRXu",
-	"vNIBwxQQGJsu8C/KZaQZVfk6soyoqgGYhwMVa+vTwJzG5LNJ540C1F0Nmx0ryzjJ+KTN5D1dxR36Jl+7",
-	"GrpdrihfuBXuIW7wkcITxi3ue0NKhdia6sOhl6mQiN8WCl7AcPhoDWwaHLQuIgxLrhPVoI2Ud/PNpJTL",
-	"xHBwNBSbhTUCuQH8AL4L8aWPN/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG+5SRE7gFkhVC",
-	"rsOcoSmmBJb97NgSsutSqJGv3YPhATeY46drnnz67bffnj962n+sHH8Qa5ISH+Qg5jaaCSNGxX5HY6Xd",
-	"Sy3Jbs1L5ut3Ad0g1CogH65fJdh4fAAjPMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OboU2MpmHh",
-	"N1WJToH5789HVDi3p7IwOzZ+wOse27yK928mXGjDaNH8blhcqcTV/T3kNtzAOjpmFY86nuDd8fV3z9ku",
-	"cmZUVORxF5WzU6ZhK+Vmw4e88uOc9lMYLqIg3utaE2NGCaKTZj01LQ6hFPYkddCzw52o2tpRwR2Ra7JV",
-	"bEutRRycVwLwh2eU1UfANzZU3SWUOlaWIHoNxCv2fNSSYexjo+NdARSFSbpFvJNUnPZWDvQmmqsZ6G3a",
-	"Npq7JsDxxW9j9lsycXAcJAUhxk6aaybBMILhU7sCsY4uFLmQ5krfTdS6NapwEi6wrto2qURPt8qOq8iG",
-	"XUh+0+toQfCtK5c3qtLaA8DFKPgosaV4V8uWYNFiw4VPeYjJzXUVs4ocgDhqbNKS0ygW8ypIDilLh5JU",
-	"VcmekVtU9ycn1x9evbglJaMFhOwh+rpgOd242D2stYzcoiSenPzx+urN859v63u5oxSxj8EtCfTQls8r",
-	"FVd2fSr7C5Q5HIiMLnnpio72Hoarkv2Id2KKWZQ6yhoO26osfekXjcxacDsxUp4S4IXDTcaFUdHQaAo8",
-	"OVAO+Bg8SquxyfF3TW7rJCOH/yLP375+/fL9LZYsR4sg6AnWuzF05bEadsP1dIYbbtrGC3bYmld8JaRK",
-	"8cTV5W8Ga9X0M4D0xIcH8H5orI6ZvBu8s0dR4/6ixzT2wd3qIAjzDReVYWPiWs7Ocf1Oh6VR/7caz5qs",
-	"ghTePaqQGsmdyifO7cm4Jc5eoTi79xJAPU1Zk1PydklAnevMuUZdvICatYaUWibsgdcJIRy+L+0xF39G",
-	"tcJWXGhMRLz9P0BX3TMN3Bq7utqTydd4guqoTXxnhPeQbhhoLoSqObuiBqSmWKLPzx4NOiz7yy/haKQo",
-	"s8PYCkRkcqrZl+sMTEPMIwTeDxgWZ12QJS/DA/Xtji2++cMfbn3dLA/k9XzzGdGykQ4oLgIk8neYbPBl",
-	"Pkff8e28UHQZC3y9asQGb3GaFrCNVrXhdgcoFjhbJPwrNJ5NDLXj/Y6I2LcNUytHoeL2RuYkzZrUOMbH",
-	"etuq8kFwKGBsfMGIS1UeUZmpsXU626mq7Dm8ZFo3aSv/y5tDMXC8r7iH/kfASDBNVvKS/MTNz9UCfv+J",
-	"m1d04dm5nL+5I0+Po4GexuCKyHBKUi8drL1h6DR0pUd5njsmVyueMrjk/7c99k+yxwKza9oMtW2yiEh5",
-	"SQpjNM4PhoZPO3Y4KL+6djqNjuM5FC/aHBtasOH8+1hc7zPsy0Mni51tVyIDFx2U6ah4aQjVGMUiv+GV",
-	"Txn5Df0o9l8oEvZfei2V+QTq4DdDV59iXzVUXztxCOYrgTEA2TGNSO8wI5U1cm5EJvTJuHF+GNs74dY1",
-	"YaildvAa6Uu4wMxcksdnB5tN42S/uJjGfz7KwE9tocMh3w6W0e6q6JuG2jxYjBUy8XGmqEvOSHAW90aL",
-	"nXtijFWRWqfvAVBpr6H8257ZNZkhP85I10sQbLbvSw5evWS9CwaDFbPM/qOk7h+M2v8ywRTP4/Hrtovm",
-	"QyOhh2IG1TOZgsVcEFgJbhnVfB0ud+aWal6w28xnpGvntoTN3NeTHOt+dbHuO4ZF4sEPWudk+LjFpTtJ",
-	"OT/pbbo1eAIcnGTJlW7VaoZuwzhBK8lh+iXqpEcDewo4CJz9Mark0eJ4kANQYv+xJ3HpeSCChumpKkvK",
-	"S4d56SWSdrdNAPRP9NH0+O7lcplmhw7ysV2+IgrWmhbudIRlyRZsKV02qIuGjas/KQv21r4/ysc9ikEW",
-	"kj1G4fR91kaHfDsWv8cCzxycFlTASgNThwty+28nLrv25GVxW0MsaVVwc+nZlAhfNk8v9n1l1xXTgC+J",
-	"dQSWK2HCDTpERWi+ZgXkf2lD9y502Vn7wYq3ByIVrviD4IdPkIrT/w8z5x2T5jGVPC/OmZfNjKI5S87j",
-	"2y0T71nJNgycUPbeeiCt+S5WVp93J81al8Kalz5qpgECF6cW+dIlNbBQpmcBPFgRAVdGmhmw7mMfSeB1",
-	"JZ7LzZYqHq131uTkptwlBQc9YpeI72aGNdnRU2i3l4xAO3ZFwD+mFJSHnTOZ47uSshjbiN0PmgS3CU/U",
-	"MntQxs9lzqpK2G+GXRsQZJM/MCXooZwdvh0KN9bFCkWBhYwd8Ac64j2j8AmTezVWWjEh70De6lzchOA9",
-	"jAdsxGJKOrhubn7+WU4GMcaBtm/siV8qbyL6kQ9oMyYiZ+OJTufnaeqX6XkiSbiqG5k/sX1MKdS0hlF4",
-	"o9brkzu2XzFBTspl4xxocSBGuc98RliNPrZNseL8yZNH3w8eKODprNW76Jflihp0n02Y8yM4fo4Lp43M",
-	"EBF4wEvVB+urUrahH8MfQ5rJZpQ6ygYY0iDTxC5t4K0EDAvdsFNyA0EFvFInPINOFD4hWNr9ghuMJDxr",
-	"VJJLXefGnrJcsVMADWmIPXmgH0GKNqyRCteRRzpAr/vAxu9++60mKn9z9foF+fTpFovmoprMqbDdWzCC",
-	"o+gWUDgiT6Ijckx558TO8ecmzgDDhCSdkE+PVgoM02Xr9N8E5RLxl4uzgYDLWf/2khKlSXUUs0Mkaig0",
-	"yFyN9YuhlpDn+L90havl0slFU/YV0W5UMVKyJUhCoDv89MTDsm0XTW+JaawK/9Iv2QlxVaBlUasKSfTd",
-	"dgvXv9JkWYkc6tvCMUKx3O7KEVKINhhtCleZ3FB+HDHg1Brw6bh+LMSFK3ZQGUU8S37s5E5kdb0IP5Du",
-	"gBMRgc8r1IhG4ZQoFxIMxA+nyfJOUUaX2PAdUwOySwR8z4RhhdOnl02k1K4p9CRGhzGslzJtf+m1lpL2",
-	"zbEmyqEKSKzqnkJnZbVJ+Be62el6Lwz9CCRiwh4pwem7VnInZo2w1/m1M4/vBh9VXjWV8KleJ87ccVqW",
-	"H5XckEc1sQhfEle2L57RkKbkj1tLffX2cPRG1YJt9/lf6D3FhwN3ZFCjKig9ZEeTcsFU5tmPM8QqWFNa",
-	"8dXa6Fi1F5nfJfzS+NoN3YO7tGaoibvKj1JS/3Lz9g25gd3e63vXjrUzXE/3uKnXoZFnxDYFboVu6sIx",
-	"Cqzdo9d0T9ayLBp7SGdkURnnz4gmTIRFaq1G1b3jyT7a1erdSx41IoySpT3iC2YnrcSwRCKu//karYk7",
-	"6IDZATtoJ1s/g/BgYxQy2grgByquDip0Di+CvHj++srJrlTk/X7L3F8bWVQlOyUvjfYO/mZX4tqRVrqw",
-	"XzOTme9y5qUkq62eLHDeZWgKlnKF8UDFTKWEJr+5pz5dxvbBzCoEnBxWZKQSYH8fhO1SKaYRNoBE0E06",
-	"xs064HZJHp1Z064NXHBEAmdHRdfG1hcO9NKDZLVge++ZNgF/4kTAi0/l8FmDjiWgK8L4s+MuDUJF9bxa",
-	"kSiZYSmjx29HQfv29uiG8mBqctRJNrSgW0vsODkMUqkeRJY68+yd7x1rWsntNhaSfQVUuD59QbrA/451",
-	"TiVjqk/KVZ/T/8nZGbCvTiTYG7mRHe44jWk0PLdBydMj9ozUpuAnfLC8bjfNQEJKhZuxpktNo1EZSCQ8",
-	"Qeh4BEEvPv+Tv/tTVj+ZCLgfR6WeZoiAuPW0xu6pE/bhD/sFbm08A+Mh0M0wZEHKdNDd9Gz8FIz9BCuz",
-	"U9nntgQlc+vcKRiQv6Xldk0XzNz60njgNSW/93oXbxDVhime336NZaFvHWbuNoJIdu21ckKCJmbZbM3s",
-	"MWFBNXt6Uakybus7hRjqOedc8X9FuQJTSeWvmL2giTa2/+7QvNGsvGea/P72r3+99aFasAhrjMGGUcHF",
-	"itAd3X+dkdu/XJ38n2cn3/96C224kQW3XEZuf3t0/umWKLZl1OgaL+na5eYZuX318vmJbeLX3y4+nfzF",
-	"NgTPHDi/nw5nFCVk5SFiBk4HfEbYABp449Zo462+evdy/v7tn168mQVTNfsfMCJuZOe//naWPT3/9LvY",
-	"QsV2pyNuj1dedTrn4SbdN0ExzNd0LZOe5WNIMhq00pi5T3JguGbS0/6L/84JqurKBUCBP9b5rwWh5E+/",
-	"uJpZ9go07CCsqhJ4pIEypCJnWQ0EwnyKzNW7YltcyHInfLmyXG73db6z7uADVlKwSyIkepVZqR38zx8a",
-	"IuHfI5zAnmYuUsiDmrWPUPpyYQ2ktg6/wx9bK6ZWDW2ZYHXJeTsbByWRrLqckqMIHfSV6ONzXReb7C0O",
-	"cehVTVbETDtWe4qihOwuyYvzpI/NexxHQBNclQT9Jatm1qWS3Ud1P2FkGc1uj6fXCgSEH4Yl5DLgY8HF",
-	"hf4NVnArfbnccuY8Gw4FWJ9EZw/C4wjJUlsZDae2ahbD4Hzl1r7xACD3K3HvbkJwuayEcRiFU/JWMIfu",
-	"xZ64or3Nywk1hCJ/y5S+30/y6BzMJftoFIXZj7oftIEgoz6k8lxyUUBNEip8zD1Iv/rhzQ3RdN8+Rk05",
-	"02OLUxZyXNZ9QzE5HqiGDH7QlihNYhQV5jBh4/zp+aOLix6NPUpt+rZ7vPINQmdb6c8z7FGMQbKZnfk5",
-	"L2I+YXtXmzXzYijdvWmvf8FuuPDzFImhKrrxLC6RWjpVvnbVBFvSCxlBUkDU1+7SP737oImRKyhL0IS9",
-	"FlWxauprekrm+hMvHn1/8fjsYiJpJ3h0uElWr0SHvNuev9LE3uyhzeil2CqZM62fWa24pZCTpflK0BK/",
-	"SVgjpCztRk2ksocjVvhnWAK1Pgn/IJU5emGwj1upB4gZx3biM1lanYpIk7V20dKMFnMJRncUvyqlgeAJ",
-	"0Xtt2MZjxk/sI5fkXpbVhjmU+Wa71D4YGJ8QBIwOIrs90euRddjhKV8RMoKSWNMt1KWv4a5OjAgThb4k",
-	"tNzRvQ790L6mxT3CStypnyI0rkbpYzKgkbI2q2176DmAVJmzFloe3jLLZtBsAjArt/MVwFKHnenhd4QJ",
-	"LEwUDhADqgJWVHO+tv2+42XJij7f+9MRBES2r9h6DL91p1sdxH4BrBAzEpwy8mYHNvTMmlR00wBxbl7+",
-	"9PLNe1d8tIfrBiQxVYpVh7VY0XihBstRgdA0id9OaR273Sd5sTX/Bzueo+tg7xyzyuOlXP+8lpvWvGDG",
-	"iE5PjG2nnpZgGtB89DVDcllalU1WSlbbONYZ9cax+naSTk1Nw4DmC8BdGM/gpodJVK+pYsXYPgHcPo3h",
-	"AthvgCqD40KBZaOwyHOqJlNiMxgnJmMJ4NxR6QGDZdjgj7xk79xsHbHODhI/ZVmZOFvr5GN9z4nxZ0ZL",
-	"7MBYdsu6Rpg2JF8zX9sKauLC0rNGKvC0eUyDC/favUnLMH0rSY4J+UWRSt7w1P/H3rsvuXEj+cKvguDZ",
-	"CM3MV32T5FsrTsT2SLKttSRr1JJ1zjfyNkEWSGK7CNAAqimOVhH7NPtg+yQnkJmoC4kii5fqlsaeP8at",
-	"brKAAhKJvP5+E5gylltWiyuBo2OqjTgvGsJAJZ7j3ddPsIesvC1Dblp88PJa3HERUOtikdYdD1rKqDXW",
-	"Itrwyktf1MSBt7BbUmJFm/GhSQG73oOCwEpLxdAITIElYnOrIhFP0cKEN65Mdo3IPQvxoCWJA6j2prq9",
-	"mDBYdkOgmwXAuzTBBKj7ubeM5bfCS1EIUMy9wCAFMcThR/FkbRd4WJW6OIlCjHBJOz3UEYFxw1nC8nTm",
-	"b0s7dLMW+GHEaxEe2c6Kh+9v0z65BLoa64hqQkGKGhOAEVgQwlcVBVkVmwyBSPqaDLY51PFShMBrPohR",
-	"b7O3y3Q0CJ2H56U8e/6UlFOqrOqas3iY5BEGhrtDXQmT1ePnVBG4XHm6BeeP+NCC8QfaxeCja+bzKtgL",
-	"EW863ZLnoPlwrkFVWVLbgNWCmQFEkV1qhgSOuqJdux1ScBIOdHitdeuxdZpuW0D/IpVQ6YeZ6NkJn8kI",
-	"GvrmlEw8dextpuMXAJuNNa6P/H2ZcTsJuFxgalAw7oQdsStWpwgYCe5O/tIGSaYtVn1pe++Tvohkn6Dl",
-	"gzk+Bse0WoBFaYCiM2GVPCD+SvumRCq5kG1yHwenEbBlwquV+mtBIhAeue412hQX/5Fi+SPF8keK5Y8U",
-	"yxeWYgm399r2T/+h12L0R07mj5zMHzmZP3Iyf+Rk/sjJ/JGT+XJzMpu5h245T/NLWcffOgDdXML4H3rQ",
-	"lKcAZIaSqqam3BFaiYK950X1KWZSqDl0GNRpSp73Whe1bWt1d6WMlBMIc4p470k9dBn3gm18d3YiTsiN",
-	"ESp6aYPJG0BcEeQMMJHhbpWuiWkprHZDUmxg9NwKQ91sa7DOdmErHxk9jSuWALBTAK1xF+ecawmpt0uH",
-	"Tgyuqwa+VXtobQXo1Yr1LTdujYTsRLA+jJL//zwCdz53E6GcHEKFNZ/NyCoIFMhgcZWoxYANyzFngDk0",
-	"hiYVG/GhfwJI1si/MKUj8c9X+OersFjLrSBn0cBnleqz9mEiVVsX5ww39T4MNvCMyjTWbMxhUgq2HSjc",
-	"mpSBc1KNbWDkrM+mieWw0vwXJXVEqMAC6xlvTkAwtVymdb1RBSRuDOCzKZcZAtkK1SLvqq/jbyvH6pl6",
-	"IdxEpzZOIXQt4vYBKsLwCTbX5pqBNpNFsmAz+2x0JW9kSn377fYc3uEVfW/j1lcYncuxmtemeG77ZPCa",
-	"xEtV14+1sAliOUhbcG20CtPVe+HqU/5ZBRGO5LvSqVQNWUewkCnnOBXekiYaQfhOVD6HGZcNNwv8KQCd",
-	"WsbZTBir1T2L4zQ9TzYi7FibC7M2wNl0tebOaVWEVyO2dyoNgfE035BFQDfITECnv67zu1fMqKGebUeh",
-	"n/Sc4Fsoux/8Sr4RfNrOfi4WsVjoyssX8w27GiYTFTMAyjQXabpt2s4srggfaAljnRMG5hwY7ryjgSYA",
-	"enPU60/W7gEibFk+lupq2xzadp//1LxyiKO7dUNUqof5NGqXPnOW/d+LF89Z+AiiZPUr1AvZok99cG4i",
-	"plGRDdHvSGCYqwVGfXnR6gNYukgeEQfQgZNeA/4JcEhJz5v1mY3GmhqIrZc4H4nZtmC03qJHDDa/QQvS",
-	"HwPfEsaz9DJW3A4lNRHG4ZXwZyldaxiRizoTZJ0HH70JFnmHeGUFW2YDZAwPLYREauS0N2q3XqoqRtaS",
-	"eY1WEv0dBx3quq/VfpxdSm4suxYzt0fFTejoh5NQzxyVbm4lbx1WvyzOKcty4HSW4ptUj1OhGX7doHQO",
-	"YmRXldgeljbFGZYBqQRX+awNnPVj+iiQ06aioQJwW8B58UG6q6XnVfHo1PYwV68KCCNgZzXSOaGSCsQU",
-	"y5U/rdlNA44ckeA2o7zWFWwPw0tBVnpJD6l3eAb3vJ9YI2xaW770ZnQ0/zfHU+74GqsMZ8bmXDmLXBdL",
-	"sM/sknSNt0H/jufi19awyy9wBvk0Xlwm0i0Ns53QzS4JcFWJ1beIAZa5hsuXENXtDMsALcALLYFT+7WE",
-	"ACFAE4LUl6js88L34GP/jKLmwomlCopNR+4Vj9caw9UcJeF+BbH76lwTpJo6ixsNJZj/prkQ8lAJORlL",
-	"BSGi+zbnvx0gv59ACcXvBBWErA1/Cusu8+mUk9YM7MfN8X5t6Jwk4cqzITAcvfFzlWol6G1X3E88XaBf",
-	"j/IZ8E+AnNTQltYuTW5znl3tATSE6OZI6FyITBIAFHFFwvmsAPOjXmq6Qy6AVmPbihnkImsIQpRY/e1P",
-	"+y+ADcoGWDmBWakR1cUNMyCtKRD7l1CS759uQuEtptu0CI8nAgHK2sQt300W/viDiwAJBgxPgWUfZ1Fv",
-	"QtoSWH8+X1brRjuxnXm27j5pirptI4nrIGMjyQh9vQn9qmKAxK85IkskIRCjERaMjIILBSnKOTeQ6EdI",
-	"0qL6FtkVj9n3uDFTwYNPYvVUYM6Hcv+ZGNX4iLwSQGAZVAclUUnsyi+U+mqmnM0oBY3zvYf3zjGDl8uk",
-	"sFXKGvoEpq3nvMLUxCeCR2CaaU6xFBh22Ax4mi2gBMc/zhnpnzXmXhlSuRGsIj4nHhIIiY922i0YU/X5",
-	"9C1X6UB/6IOn5RVoUUFUlC5Y5nKjEtaHugvkkZpz6aAwSjqsx4A6krI9I2zXLM/AKsNRAgtJhWIfdabf",
-	"yzi5vt4x0RIw/jGD4nSjlL9uoNcpbDkI/ZZyDVLvNMJ7FtdNWecJ5a3kvoVVaCeol8XVXKyeUCkKu19H",
-	"/MnkShGyEpcOf6o/P4kdEnstCf6OUIEbp/F2WxDfn7E0MESeE8gIJUT/DPHzWIVgKlaSNqctatPheW14",
-	"/6/Fgq7OvfJE8TCXNnwsHmfc2liYaxSAn7ZpdDD6RnrTR5jW5azV7yTFuDFBf4O57fpE19DxA59dQyEL",
-	"MVcCPamhspZQtYKk1/HoN3BZHoz8f01VgpX/EC3dvHjOP9JX1LCo8XjDqgRUwn9bxSL8vsWsCe6G/pKM",
-	"Md+O6SaFzwROX+QXFtzUYI4rC7G+I2kT8hTf2gdp8g2KOGAqU9CnyCr3CLNI0jKuGASzWCZtQzkCPP7K",
-	"CG4bAs1bV3T4C8TF6u1gucn7K0lvY0scjRuF51Z2tFYWElY2LFmDFL6gdymuDWR98RZe6FKJavs3XKpt",
-	"Aep+AiC5snvKAiJkjYXD6QxgA6NAcWgoVmer9JVf8BR5GmcQNrqq/vLXVVDBD0f+20c33EBDgn/MS31Z",
-	"PuUVPKXyq1/LMFMVwHAzt1IU9/DBRusDfEB61+iuCT7dPkMyNly5bTJoXLm4NwIJ0O2CRI1XV62AY/WM",
-	"PIUqERwSWLVtYBym+pBwObNpbl2gOa8VjcTP+Y0wqRw2BfNDktf7EZYv2N8u7kF4wX+FaVUTYXJiAmYg",
-	"aMsKKUolP+oEn1LKFzaDadW+OjAse7GRTZJxiDB2PHN6sN5T//juGxu7FPg2KdHVbE7nol7jfw8FkOhV",
-	"WMYH/i9eGj/vI7HHS3xqELaD9zE6UsGbD1GLDkZ4WPycTGcZVeQ1MTldNarWTRfCRuamnZjlIs6J1Ea6",
-	"RUMn9g5I4+E7DbSxbejGNrczegc5tvdx7VzPXlY4KuExtSlvhCsPu34YRU4StHsuMjxiF4W9IqRt9Oa2",
-	"er5z0sSqBBedIKEbfk23TQe8d604BNeIbmR3rfu+5BGvb2Al8NwQ33LCQm29EgbKyBJ2//Tht2ywcAJa",
-	"eqfx0r11BmEuXYumXPxYUlpHzQRTSMUxiwJLEIW6XUeWQRkASGQl7Oz0tPpiLU9hucgxw4AyX1smyUyu",
-	"huGGWpm7EcgbMtVGLL2BNtCLJgyjVbMtrNAwx6RcsuoUmtb9sny1dRIEu1k0dIQw6SP8TZW9iGdZAPXx",
-	"OgmFr2i3XRdKj6TpubmOrd73ldUKbql/TuCfTzALAWSj/hmNrQ3kXraVLDcxQkRla3NN1boaa0wbY549",
-	"pL21qTQuGcGpmBCTVZqlOl632aa/EZorr+uZ0+bEE0WW41VgIoolcJFlYckKlIBaQmnaIoaCz66EvcsY",
-	"d3jLQkKiwq2vxYE6anbpW+my62StLSdG8kNcbw/1bHNQzK/aJXwyzkUfYtMwTHhoLcjbuBkHbF65ABcG",
-	"B6W2iVYdJWEnpbpKo62Dz7nXKYE1AdtZbvQ1tbMQvVNJcPb1V6ebkA+aKrxF0Tjsdz82+xbZkl27Y7aW",
-	"hW4aapKG5si6xET8wranq/GcuKAdlqqeJnquoAvxuF2zF50HfFzjexzEUYAh9vASyt1czRP7C6ZfuPDk",
-	"0le0t7/OoelryhfV1Kf/ntfReRbnN3qL2cgnNVrj5QZUO8ubjCSWcscH3ApoVUDyeEh28IWtVBMAfwlW",
-	"dbsJLwlGj9lLik5QQylFJ6SjIw6ANlOpWCqGMm3Cv9jkh490rrbT38TUEy0686+N929BNMetY2PNszIs",
-	"g/Sp0MWRpS0p5/Y+NLMJt+t0GbBO2aK4D+r17kF3FbCYA0ZAWc4Hr4AtwZU+4KhZ00w5nfRmuRlHk2UX",
-	"9b1NC1b1sW7a6DKrFG2E80JE0hovWtfzq+12tr6pdWFvuat+0GhbyhuQnNIEbx5l9UWanld7UNjA490r",
-	"EUvFEOoR1xodmlrnlwjdQSwrx7AUipgiXNFJh9DOq4pud0391rt8F1OdU3B8ySCa5c0wJhdZpsHfY0Mg",
-	"c/L6x1II2ra0+Mf1AVp8A1FArgYLJ7b8pjN8NJJD+GrkdS4FwVEZMRTyRqRssKiw5rq5ZhOdG3Q1W74e",
-	"9iSsTHalOZp6F6DOcCq4zY1ImYAUgJUfcNxWQy7HlyvLG1+6+hbEZ7y8dI1y9FeecRUjsOKlgK0V7Kow",
-	"QqGHdQ0Qy5AFmRm/Ny33gnK2y7V7yIw20gbhZEKNJmpgm0+nImX5jA0WdNVwF+run8IdA3B7A50u7tmk",
-	"AL0JXZwV0nEn+HSP/hhMA4d1bNyBx9oYUVADb+H6lLfRcoR1G5ubntI4vVdmPcl/3Cub5Vf+BMSPeYWz",
-	"F/4XDcOWUoC4B8NFHeL06dvXyz5RvOvvcBOhwziWg8M9MxzTMeIU7fm8ZV0SVq5xd5vCqpiZaR+/qu7R",
-	"5qPfiOKx1hbAkba8d6s6LtaUrFsNu7SuZV1p0oOE0IbL+rWeH1DBgrqwTThy89DAOCz0ClRODdpzT6c1",
-	"dyySliyyQm1dho0e0lbFzDhqixdZbiHjwfyBmxXv7F6xpFLHy2JVU/8dXhhNBZ2NHsm62jTKSke6XxwS",
-	"T7RbIWrD28rnDN+JJmVjZjcVWdfFoSY9zTa5IuQj/77FQhYF2/i25d1Zm1zt7eJHLoZowYdO3jRgR66D",
-	"mN2tPNXOMr5ozuwHwVx/8IX5yX8uRIGtHKsrqQ4TCDY62xjge62JRGAFuWGnRuHaqtAMCimi7QmDbYwY",
-	"F6sTaWpABwCaGqCPe2z49JxBDM4mTOlKsbrSzJbx4bLynuRxFZq6EruywhzENbTxlvkDlWr5x2+f+S9P",
-	"S1HOjH1haw/PUj3UEeD4VPByalj0D1scnOVg8t4HqRoUX4ZgwNUkJhgl5hDRLNqXAofySiR+OZx+vw0L",
-	"dvvjt2yu64ZKYP+WB6+SCkH9zfLbokoKHhab+i9YhLYfhQXP3aShfL1sPogTzcgCjHSWZ1kBfVcA/GA/",
-	"Fne5TZgcMa4Wx81NCVdWuKbOVxgHuiVsEW2s2mYNlk4cRSR24rw7jNAZRXtmuIwLQYa2jUxaLPOrVP21",
-	"roag/ULKonhD+VBvLheix/xMnwYJmnJzbaON1t6TFx/cHvHIGukHovbH2yFutCyBFVYoyMpexiKk3b7L",
-	"mB69IZBc9JPB4wsKr5Y5p7D8NYkMvXZ0TJJew71Km7JTLnaHAwApCmHdSobz67pW9f8sulB6//7306Pv",
-	"+NHo149fP/z0L7F17lIEHwEmDN0U0PmPX2d9+vIyeuH908jdtYxhF9u0NRvUwBfGnePDSYPwvgtA3F6Z",
-	"CTgIfv3DdxALKCBVhF6c9rK9E1TsJnBBiQehmONCuGNGULJl2yxd2ilftDgjhEyzBm+V1vgnEcGxmuWD",
-	"TA6voqHJp4+fXF4wrdiro/tffQ3Rx1dPX7SgByufuWY6De1m2x+6JWUIyLpNSG/b2bLhJo92rS2akRYX",
-	"Oi/q0rUSS7OpZeBGueXZ+rZ/DriRol2WnlqxaqrSz3XNRvxcKpfVXlgIdZEiAOsBSBaoPGsm9CwTzE4A",
-	"Ce5a6XmZpa45IPCdanVT0EsxT6QRvBkaOTc7D/ix6AtL6GmLZF70VAx0uoA+B4nkLxWZumfZ29fP7aNK",
-	"OnfMnWDcXls4q+SEJWwSANg43m/1F4i3rf8IQS6xwDJDqc6h00KkTKqEDRaMszEYcJlU10lovjB6oP28",
-	"wA2EGsoQ6B8IqcZ+angJrTiB8DBwWAfaQbgoVw0YQ+CmC6Gada80mK4PRuac28QrXi8G8URcG/c+kkeu",
-	"wDPgm8A7h4oBqa4D0gAsSGkdakSWz1Xc1LpBiVgDpfeInbFB3vSkipm10Pk6lPAhzzJhWlS2UgShmFl1",
-	"H2JC/U4MJlpfbxci2glpm77T0OawKSgqbsQ27U8vtZND8fRGxJugJtHEXFGbkQme2qQ4EyA23E0CNDvh",
-	"cSDI03FvR0+cVj444+va4Rujp67SUtOqT57EA96/WNRKwKmySxujTtUXqMSV/4OiRRkfXmM7rxNmigMu",
-	"I42Wb0IPO0QMKYh0d2EkGmG/SFJNSZlcsFxlwlo2ljdCtaqtiuSWQKVJW+1PWyGITg59ukq+sPunG1ip",
-	"djgYFflf88L0qTYvi+c2co1Dh2LRRcAuqrEu9BS0ESniumvEBfb22ZSnYtXJaRP4qh7fmLGKdhv2DQwB",
-	"yQAnR/f4x9LG+JSwj7QE/sfK9sM/b+gHDNz4nwYL//+5yfx//A3o/4ueuP9J6VT4//6HHsCnge/rE5ht",
-	"H72G/9TGq2sAyF6zrtGnrkvgr65q/D4kAV9zmDeHC5f7KjIrkHUJCl2wLA9w2vF1uEWXLX6UN/BKxiX0",
-	"DbEp+ZGuxaKMGngRTBBdsakgN+nNy6u+lfpcjmIWscvwoF9jYGZWDHMj3eLSPw7X0JaMHdK/xlDra1m0",
-	"O533CLv4KnyuVBsz6d3OagkyzBKWS3ADBdL02Ylzs96nT9AON9INDcm4SV7m3j4LbJUFQSUw0qcaSh6Z",
-	"mxidjyeoXC5ePTtmL4HvkRsBJI4I75IwmeLv3r599uTmm+S9wioy/6vX3z9mDx48+M57vm/fPD5mT43R",
-	"pvzbdw+/+oaRy28LhghkUu0PdSr66CeB9YqcdSKDwAQK5fF79V5BlNMLLJRRYq2vVKz/4YgPh8LaPjgl",
-	"3mIZIqffI9BZ86IpGQo1hSKuHxBl78scv1d99MT751QgVKL/ehlkUh2zvhXZqH/ux8DSZ1v1PkJ3s5ha",
-	"kd0ICxThwFmUsAk3U7juRnzorB8N6k/75wGGnvWDSod663P2WvDUP+H7PMsQTL/oyU6qv+eqdvuxfqkl",
-	"6VHvVexZNYctAB5r0/ww0Dz98+IhxAsJLTvvVfWTiNyC64QoQeDv+A2DriqIpIMTZ4VYCVXD8yUUbCPn",
-	"KG7H0hhG3AieVabT8p1IxmD7SAbhsFGpmL9jAUz8+L26UBVJQ8aSD0fWidlRPutXOrAQaes80APDoU4I",
-	"cRkK4wsZwYY+LEMXik2lyqHVcqwTJt17VbjIkLrUI+o0+9PD0wes70e+ymdXGIDsJ0g9C79+O+v/GY7H",
-	"O8Kvxmo2fwwgkiwEoelY9vD04TG7oHeGl4IraahnglGpf3F65sSVxdkPT98EE6D/4QgWqF8OOOQqdKJR",
-	"RSYQm6UMVhSdCcQJUKz/9A0f9/0UXr2FZz55+vzpm6e0vs9GR0Az3V8hi3l4dv+96tP1dDUVXEEcvo9X",
-	"kg0hCaj291fEiFsnTHn64dkvtRI4wDn7S78kJ0R9Ts6nEYxnAFKHMoCF4oDpAGSD/f9z9BI1+NEvUsyP",
-	"Luw5e3nx4mnfr7MNkJHc0d4LL+8r3RN+mWQBIMTzVLrj9wogQYdCYSW9TIVyciSF8VbEjA8n4uj+8Wl5",
-	"kVR+V21E7f3tog7YAFmfwPxlkdaUolGEOD82fIo3N4K39vwb/jyDq6Bsie+d906PaTQ9E4rPZO+89+D4",
-	"DCbldxnuvxM+kyc3ZyeokY8Clr7/0zh2zV9g0yS7fwrsjcWZe5b2znveQ7qAB70OzwEs3ZlWFq/b+6en",
-	"S0y7fDbL5BCecfIflGvB636TMVAbCZwzuGKXDPGfsBKqgPqKPbGY4skrinJ/qu0RHJywCfY65J5VWgAs",
-	"JlhIL+bCOlQECBEFmEc8R7q5cO9568HLKYzSsAEnH2X6CZc/E01WOKmOMSBUe3mVQ0EAnf6unRc8YWKB",
-	"KCYDr2PmBVLqonybYwaoLNUWG0SWLOJyoci2vuWPM21FbSdAugLUeO/87/ElLz9y8sw/6dOvK5LycPWl",
-	"n2glDrCfMGkgx8LYHuwmbs22u5YJs+60wJ/J2KjGXYGcq2YMgOmFiSoNxjtaRqCnQdFRS7b/me4dMkbC",
-	"kfyq8UjiJFf2ZSmgp4ZZngoaH6QIMFBDZMnP71rMcLUenLI0UIX7L/+WC2hZJ2UHX4Su0nCQix2j2MNK",
-	"qPDXLjWFX4BONQRtdJG1wZgopkqE3zoIriAK+4p6wO2pi5o3XiOSBmrhhA+vlZ5nIqXMYjRi+H0pS/4A",
-	"j7zphY/3ZvJ8qarhUYV52h9+YOQEmy6FNF5J3Qvwszy3AiCDglmCvmRd9i7KacL6HEwzHFgyOpOKywC5",
-	"VxGJTOtrG5hhFeO0MLsLg5WZUIHXMX5XvNTeNMEFsmXrpD/REO6A1Ozq/j1VKazPJY3we9u+p+SE0wqD",
-	"z7DVjiU9Ar+JhUrwmbIE2pIA64zx2iJ2aPMBepHQLavDVULTKNQ0In8BarOlTLvTgH5MnjFcNile5lIV",
-	"+ptd1J7kB3QSFAXoK/BaMLPvbduU6dGqmJB47H3E4S7+q0ZC9A3iUbSXlN01iJ3GhxOpYFkxWzjVRGdC",
-	"hdm9+6cPTo9Oz45O7785++r89PT89PT/x0761gJHL/wqJ9ErI1GhaPDLlPefhJjRVtd1RSFuAz68Jp8X",
-	"PLrtFZd3nhrNJQTmQ/8roR49KiRAZDv4jZNTMN5yBc4j5CTgViLeoqRmh4fURd9q4/poGIMRNZdWHLML",
-	"MKLQ686yR8G+8v8ureRUpu9VJVZUALj48cFWdrqGw5fUfTr/+SpqHzyUbAP0JCNGG6zUBpvtAvzWe3hR",
-	"Q6SpbxfWiel5HwnImeP2uslKQ3jEquhvKOP9lDRk+EFfaMUGYkw0jQ3jYQh1jwFfER1AsF8qO9A0bEHU",
-	"vdWwsScRLUxrZeG3MBDEND3TSrxay0e2g9GPPy00ZGz/tNUrCloxHzEOoS9kF4C0gdG5SpsW25+yuOHf",
-	"O0Lm5NDi4/9xxGP1GX46G6+Nx5gpbfXZ53IqXceWiN/rjoMQGuC2veTX3FSvJ9qo3RPxIfQQRrXv48tf",
-	"sPRECfZvlz+/DJE2DtmHulZNmHVGoHfwWGRZwcZnZxBwnAgRaDQdvxZ0Z3hZzDPOxgLvFO+4GD2bADXT",
-	"yGhMCC8ZoTDpBm0Yk0AS+LgMDu1NRQbxX36jswYx/EPd/qFuD69ut1NEH45UuqqMIgQY4oM78SK99nMr",
-	"yglB8sCWmwgeSK8f41yOnkjbTKt2gfm/UF7tn3JcW42VwfdXg+A8+VGhfnS0ZIS2V4Y3wsjRojl88o5n",
-	"11gCMJ/oTHirFPKGKmV+ttwIuAwh/AGnQ+lUWGYE4UoTdqL3zc6xRCJAHMxL+kXGlZiDIhnm/pyNoCyy",
-	"SJAUKZ8C6iXkhYHtXFoGUCno6vX97l1lUl338S8GyhgCrBIUeK6q119gGYJ67fZ6hLHo+zFJfBdWB97q",
-	"AFfmK6NvKJSpNBPKmQU8nzJTCXqHfvkxcpJuECWM//pfwSVXVnUE0fL+UT7bnD05Oz1NGM+srkZb7wWe",
-	"ZHzKPSIwY/1AsQD7WqdTVICFZbDQh3HHjBjnGTcIGBMPB/+VJtnhduMQnZpD4SqEIl1a96KZKhwXCmA3",
-	"5GWG3PFMj+NB/qRBLzxzdO2GUArVAj+iel3roNbFQsG0pBj6MXtdzY/2lb7CKV85bsbC9XfcTiDBxcVe",
-	"3c77TUW7aS6OD7ADL7xhh2mvD2ELmNLztitcOTf0OaTwiIcG+HASTnChcmUZ3UK1WBCP+z8NtbLUPVfi",
-	"xyG4nPggl+EheUoslKsHpkI1LEWn52aFJLmr0/MGm4v8YKxY/HNcVaoQgAXZZy9PPnrr4FPzFXvh10kg",
-	"oV2FMl5iuYozXFkydCHgEi5DYK+Ds95/9fPlG3ZSfBdKFQJvKYZGcaOpRgBCmeJGmPeKroBzNpxoSAYq",
-	"iPzUDRol5lD5xy4D/fdAWJlCHTYk46s87TBUMZI/xJkYOcYp3MNNNNRzkaY1Juvt46eItL5PBJWMWb9J",
-	"YyPskaMsLrzdVckI38v0kGftg6X0Yhdpettx0ickEegN2LXGRqgdPEASME0xzu61FF1FK4dslxMlDMVk",
-	"xRG2hRJEflO+55mzUIMpLRv7o+Tleax1+qgohnMmt06kXpAhDun0jFy6ung+gREelxO4KMa/xXz999pf",
-	"kkhhp5wwimessiiMVybV8nKPXjLVOg+ol3AaV+oR9VmMBTuBXzDxYZZxf/Yn2AFXX7YfhGu3ZqfbndTK",
-	"S/fOe0f+f399+sOzl+zx09dvnn3/7PHFm6fw2//5r/+uN0mce4Pg66Ozs6P799+cfhMSH/Xelx5PeS/p",
-	"jaQaCzMzQDvW+25wNsTHKe2uIHGJaRR42tl3tadRuqp33nv88n+HuqRiz4p9Yg9G9/nZWXtVEl3NLi/H",
-	"PeWsyP812ZBIOQTQeJDUmHi3YCAyPV+uCwnuSz7LNE9FWpsRFF1GqnJgUxtEcNsL5meA5FqNWZz9IbsH",
-	"ld0XPBWHNMsPoir9rzSUF/Q48bTGb6Z1RVBZqD2GAjSInRbWHGTzwEISqsH+flwdZV8VSk1Ef/94aAnz",
-	"JxiW8y/Hv/FjGvFYG1hXaW0Osvf45f9+in9ijy/KQOJvfEVG739zdHr/6PTsDUyG5uM/gnV5lTkvfcYK",
-	"I3nWO+89HN3nvU+/7iKonTof1f0s62Ok8sanBftd2P3MJFvxPdYZSbBnbMSzDFPbTheOQPXQoAqG+nYv",
-	"xcj9reuHrDhYLYyo/az8WzK6cNaMV1dii+BJU+EL2aVW8Eyklfp+aBA6Zs9QCgTJQQixlnGW1eV9lbuD",
-	"re2OHhREd9vcaoBGUf3Yq9fPfrl485T99PT/Fh/b5cAetBil+ma/DyW5w4p3ph7fgqHndQz1Zux2Biua",
-	"sVJ70nhL/6zQwdmieiZhI5k5YUT6iBlBsXQlLHbmQMNGWV8evdmfVCbWKrlbB6dckw2Lf71EuVz71aXQ",
-	"4wc+RPXflPKkBvYtnhnyqo4QIBLIHY8D1AOcKFy0aBITKMKbUqzAbrdxBv76w5ZbSD+FwsNjbCxa9KGu",
-	"ylbzExQXzC3uN08XuNuY+YfotWOAr4RB7lSMjXdY+pAo16NRJpXoN74T8gZU36lVv3cpQt+DMMZALptK",
-	"3atC2zQv+sx2xey3U09T0c1lTQPJ4hH9t/aZoyhqwpdcdrNE/tCVSn5SL95bKu+vaOSqpt0mIgAM9QMB",
-	"pwcRjmzCjNZTbytBwFuEdj2wiwimyBGSNIW58dLDChFw1sq8E2TLMZNdVj82xA2e1ICB19UfFsl4b9UF",
-	"hUG/qjS7jLRh9x+WVAsg6FhsUEr6s1RMZ9oJNVwc/QSI/M0FJOtx87e25LaVNQLda2VvnXUwfkzOHxct",
-	"8JUqjud6uIbCptKh23XVBs6u1gLV6tQstzQ3mTUnMyNGmRxPXHO6qRBWSiCF2L9UYwByPKf2mASTQFDQ",
-	"hZC4wibIYOH4+J6lAxraMf1XtEkCDp/0H8bUCWG5Je9VUZlMe+k/PRJGKKA/8ec8CWMxQ/TbKmWptNfH",
-	"7HGYZGgLLmInaKLB/Yv4Y7EM06uwMrVj/fkckMNdBsWb3kpxyWMvRZQxLXaoqvWw/HEqBHVv4OUb2orb",
-	"Xxpr6k2qJ2BTw2ihX90xexdgUYs+CbIMqA2Fq6HIUAZz5c/GI+xYmnOTos0CVpGtwIuEh1IBvbcHIUOP",
-	"AHMhye4NzVEmhy5hfUy0XM38laZcPwm+BuE+QCmEWsx5Y0Rl3T3Vqu1ktcAzs5owY+Pv0VhrCRONadF1",
-	"HY73b+lueKtSYdgcYY72FXuQDfROvQwcQqc3pOOCiyISFgi+k6pKDgRShUKUhk0Ez9yEevadRfbAWH5u",
-	"b+G5HbO2M5PW+/u7bxzwRa7TRCfQQUZ56uZkqz/71B6pc+VSPVfLhebFbWfyTITikCpuaAyDgMb+DDsW",
-	"aWrd4xVElnaV5buhMu5AMjDkM5tna4q6ILJS+DsB9SKc9oSVW1OgAhWmVDjpBGpE3hCUAwJ0hn9ZMNoy",
-	"PfZ+EF2/yHAklRJpGJlN+TVW82o1FAWC92pKn17n85OqMLNuBYqrJFQ1Ahx16IKTjlkuvUuaQZN7uBrS",
-	"DiTKG13NJv5jjq0oZOOHPgkvCZBlJ7scLOZUDDOq4k5Ap2BPNkDM+Lsf75DC5g7wMyBgE25DYWeFmJZq",
-	"yo4ZoP9xipFVLEKKoJE/H3G//R/u6GKqxPz1dRHZsk7MKFsK5EqhKKyAOybUv955DypkcH0NkJWJFLyS",
-	"3IhzpnRZlGsnenb18L5/+8pAgcHx9PhbHNaLxmCb9GXF/QAHr7vSY46t0UX935JaBXTsAL5SdpFCTW8B",
-	"WwR91of1gfGEZFqJI2jAatS73wdGxrJWUmD4mYrWdG6GooZpA0dmyt1wUlG2gBdl9EwXuNnoDuE5CIBJ",
-	"hVqH3pu4ZvWTvoQ5f4bKtZxcp/qVM9i7FWlCP3IgcIWDAoZfpnI0QqDBA6tZPV2fLapgzgR8GEKDhl/z",
-	"OoeHPWZvAEHOccoLBUp+uCaSohDb/2qoTYrAf9CS0VASEib4OdvuNMlbg6byamcVagiPsc7SPQ29ptB1",
-	"hfKF9f/V+8N95r+G+AEFpjkniXFCnaM+hC7QgFoVQAYppL6EEIii3w+P7Qd8K+iIBeEKKbNVPh2Ex8Ke",
-	"RV2iJT04ZUHKQ4VBBeavsaQOv7J7vGGbarsdixEG8I3ev2ZCccpWGDhuSNyOZo6VY3WEpRottSC++V2H",
-	"vsMGRM7TJWDbHiLEgWMAYOcePvKwkJV1JXSNuvfkI/20sYoJS4/g6KQabmqyXQkgDCGxLfW+eCXcWKO0",
-	"r3jHebsQ41OWSc4Zd5MyeFYuVF2iGjJAEeDsOyqMKua9k1yslQJ/s6+p1YD6Cu/EgAFgE8LfHSzwh0eM",
-	"M2hUAbMt45DuoM9kgt+Qt5tH+u2fyNFobVnG7qKAhXX1rFMsmOrVcVth+Prhvu3Vu2oiv1DdXuturmuw",
-	"MamGEgvoTJAKxM/frPWtP7wxWALwR4XxUpgbYY4ASAw/WoMi7vvrx0jvNbAnlQsdsHD7jLNLJ2bsT1gy",
-	"YnLV/3PC+lApwjh7rsfPAXuiD7ingBnN2Sv6OXmv+hgF6gNIhYWSGurV+hH+gLaBTKFbrDKpcnxvV+Bw",
-	"0rL++/z09MEQXgN+FEf4G/8J/EX/ESEOQcGoVO9V/zm37ggYB46ePelT248RfIpw3QDUMJEQkK6Q1o/5",
-	"jCEZFjCIH7N3Je515RGVZlOCGIJ0CQbGY/m+S/jeIXIjmws8uHXw3u1sagAogLU9wpfbAamAvrj/CXsu",
-	"b0QB9atHYCB2GQ8XH5xAfomGZkg/C4AEsMGez+S1eLQUwSVx4ErMY1gpfozfe2bjB7mUlQLHEmtfEDts",
-	"zKGz4dChlxG0qa0vQDB6TnU+hfvLvKICQP+QsAol0VymzOqy1AcwCagQHZwfMZQpdPGtygL2zP0hCzeC",
-	"5TM05a3Lh9c1+PoCxA1adWUIP7SMXK8ttEWRGBODSmN+05/pMaQ4ES2kKG+9Z8t99ypx6BBUZKDdZENC",
-	"84fdyuAPEjsWo5EgIiHkY7N1SvkrXJHyb/RvPRNbOKNL79ol5Jb3qvzklqIKO8dQYn0RL+G4A98ADcVx",
-	"vJo8PMI/jnSW6bld/nu0L+JwMrFjLIJ2FzFxbPsN/qHDloZ/KhEtuv1qdBrA4Ri0Rgc33URn6SZwej1X",
-	"ogjH+S/4oxSSahibWJXZ1yIT3Irf+7UVkIdh2ZbyATvX2DS2ZFE1s54rW4xagn5T9ZO3nJCNsyDiwA02",
-	"xXYyg7tnowbJjzo7kGl6+MpFP7c7gPO9BUkCTN+aMQwEI8NMcHWUz+A4wm/AGOUZGyyo9K0DtZHp8TZx",
-	"hPPgmRMDRaXYv4gLOAPec/GZ53r8Bn9FDUiUzKxQAPmrOBDyCJX2j9+rAjXmnmWZHjO0z2FdCpu8oJIH",
-	"chzmBYBLJQxZkSEXDKBdSUM9SlGxFnpm3qsxUPYV5AqDBTl8yhmdsVnGlagFMXBFaiEIthyBWAo7YBBQ",
-	"qjXhgud+Z7oKFDzX40vYhJYffp2rSATxB80CtROuZ0DW8ZvVFEpEY2nP5p1AmEvjhk5hcMWRoAeT6fCO",
-	"TTNxfAkpspjHV9DRwD/IaT7tnZ+dngZmQfrFKiVvyzUHqMt2n30LQJYtn4vdZ//8ESI9pkN7IwzPysOL",
-	"UPtiZlfr6abCjAUEYwP052GjSF6DnqR6rjLN07W9nFBx4eXSK0k5DUUd7D8hVYtIWfib0NxXUY9Yqw2P",
-	"gL9Wg5D9/9WPZA1oSl+AHoHkidV4ogPNdqGldz/PX+YJjr6anArr+HRm4woL0zE7MPjA8QbcpB3ONWxP",
-	"74AAssUtArUB4oMDNNmSWnuoM51vbwdtPsRT4T2zZkvocW5u0F54/Oqt1ylTbRYJU8LNtbkuOoOwanG0",
-	"VMu1ITb0gsbu6ozS8783errFx9/oLT78TqZu0q2LF1ap2/Qe8CjTnbJc9AVNmxqg2jq5SKb6Zg131LNq",
-	"eRZhk0LJFtnNUMoIuIyEmggGckFQ6U8XdrW/ff3cJkWdNXTMrRR5I3K6EnMmoXaWnnSjs9xb4cjF7M1w",
-	"mZ4TzwctmnV6hoHT8GFvRw/1TIZ6RCjoDsVmPF0EKjX/He9bw8SlBX8IcAzQaVDExjviEoh0XWFSV9ai",
-	"Aurqv6Q0qy5GiX0vXaiNFMsFkXxRAOfjGyDvVtEKFV4LWf3HUmENz+oZf6FvxOfqXPu5URfpP0H/0xu/",
-	"pbWjWgEN8lvfgd8849aKVpycqzyU5X2GDVLUPxEvq/whhDzvJHewNzSX+DCTRtilr9VR3qR/19Oz7/h3",
-	"owfDo6/4V98cfSPunx19lz4cHp0Ovh09GD1MAeAtQYJ2CgT3kh7wahfMet5msMDi5tjF4xdPtylVf8Wt",
-	"7bQsFDbSWzjXdrUi8rD1n96eCr3L0laJ3tkzBykLu1yRiaEU/0sIVGfCWYbRdhYLCmPN4Q97kIveTuEl",
-	"4Bv0zs++/nazrLROhPipXNjrw1VcVibs9coeIE93fNySXm4yYte35ycnczE4HnLjlpClTo4JV/8EHvy/",
-	"lB6Pr7aC2YI9QHTGblEbOZ4COLcU0ATavt2ulErdKRzKNnfMyUf/37UVp++IKJAylYYqF4pkgY42eWDR",
-	"ZNdn2OvV20XJeyfdJDV8Xtu7LkwAKAlqNAHezrwZcv80AGyeL9EIr5bUxw2AF1hhzwc7tzk2cRZJQ4Ur",
-	"YMc2RVVmRozkh95elb+HdAOL1ej0tn6F9V7ziZ6WZcWwb9TxcHj/z1A/bAu4lAINBZ056uqCP1Wy5o+Y",
-	"NoErvIKln8ALzRYlcn4s6TvciDt019d8O4EJbxJ3d24bCuhgt1IIBFT5y0On9N53U5ueCCOAgKBJVF9A",
-	"/zbGEEyuqujCfGzZ0KtCFdCxysycNyhW4hHB9S5kXCOdbIUpn9p7sQc20t/rZytF+ohBhBmOAlTr1hFQ",
-	"YufAmcXn6sXD5P553PjXuYpuYVe1oSZXdj25TUGuvhohw8ZIm2euwDVZw+/02g/1+ZXNvM5Vp5cokgfD",
-	"8e8W1cJv5clHk6tPG4iMrROzclsJyabYvBLADwismYTuLMLxigXxX+eqw3sRkmUd73+nYDbAB10utpjZ",
-	"Lrf+BEkAJS1BVAp+KUCLMFtcgSlKc9xbW2mbp14ub2AFFeCtrVkeyIb4kEpBxlqn8L7Ucw3pS39P0RUn",
-	"XQmrbgANsGCbZpcY/8Ne7BKFLhJ1QZbDL1/qHpc71ZX8XcBukIlb7EixTcQFWaIPdyeWIGknH/1/Pp2Q",
-	"adVoN3lb+JzyUENdoJ1gtoRwQ4FeMvMiikDAAXVwzu0xu2BG+FfydhPkSgioSVVAAXKVahWJCFzAWJdO",
-	"zLqWrzYfhHl0ZTv5h18EM/czqjDEOR2G+wolB1idZwYqCSmxhTz9Xv5Heuta5FbOQYP0Z3q8Ee3cH80p",
-	"mvZQDkDtVgByvJTzKxigEPingSlQzJ7r8ecj0CvRmOfesFQ5UNQ6jfRkVCfYiG04wiLySCXIaVISHkvl",
-	"vn7Yq5S9nMbLXmJDZIAUHR3i7LRWHvfV5tKaLq8TKjzt1JB9rsdlxSgH2yE5AH7HLkfIQTpwLYIfZ/+h",
-	"B/csROf9WVfCFMSH//ZWScf+z4vneMmg2FX6mvAmOTs9hW/bGpJtYahwI9jfMWv5K1StBata5468IlvA",
-	"dD08fRi1nf1peLNHbrOru6YjMfWv+hpAuLojSYP9puUvBPXwokn56kYhxN4pzm54lotj9hQwTko8ISjG",
-	"gIrtEL8hCp+l6pBx1Eapc1SQRH7WLSk4x07100sI4weoMDqlyGzu78mxUH4JabF5p03VNPrJR/zh04kR",
-	"N4JnzRbv99DAotk0t8jBB+FszQh3q1pdhK4WtdxqRy23ls/JtAVi2AuUu2DrINgRs8IVVLNEbBQJ9vmZ",
-	"4nZ1qJRwgCb2qAP6WfA6IqUX6kr2Lid6Hg57yaZ/SJED+fF/9ursKJ9tBt0+CRITbs2RzHCBox1X3vQc",
-	"AcL0qADFuv/V1+yF/GsSGBoMAH14kcoyL2SQEPYSpR31f0J4GZ/jKCFLbEFppWIOW7QgeiAMMMdrFXH1",
-	"3xnpBOFmfC/3Sf3tapZeDKzOcifgpbytYxLmtE6YHGH+CSjDmiFjCFCoJX7Qd19vopBIorYO2iwZVgzy",
-	"LAulf350DO7j3FvzBFV5Lb76qsU0XpXbCFDIQ8ezhH398KFfKDC7CNQnNvwUq9PK4WfcOWH8J//976dH",
-	"3/z68cGnf+ntwaehh07EOzcKL2EgFYc5RWq+N7nFkSy+l1yHbbl7g37NFuFESeW0N2jwRHSQDYhqjBO4",
-	"79YEawQzYpxn3DTrD26rZcX3LMutv4IE9mTCjYb0IKz/EqtijvyB74OJBDGqioBxlUK6d8Ct+Pohhq4D",
-	"DdbyZcbT29Qf+1Rpgao4753ccHOS6fEJn82OMz3egta8fNFX/ll7h3T2PDaraXsvHgc+Et7ZQiv/1g7F",
-	"lt2iS82itEtFp2il37OhB7L8hr2NC/CA7Yq30W8YJSeD/qQkJrApd+IotC5sXbLzufUB1uIxKCZJ8Cir",
-	"TcJdeDj1Q+Hk8Jrc4WYPB2uIwMM1zHmNrryZoA3ZxzNtKhmiAAIdANGhbhdcYo0G9YPTQL5KXjP0JytR",
-	"gKu7iXivoFiigvba/+HpG+bvtOGkf8x+ngmFHEYpG2baws9GhGoicLMSzINN+AyKhv3NI9xcCEWmb6x9",
-	"GWtdXvtR3sDSfNZ3D1W4jjQw6fipauNP5MMH91tfP5V3vRsw1upiN5w9lNKkKAbPFkzp+UESbfhokMsl",
-	"QezcarsRJpXDFqjYZ6enVCVU6cYYcsWs4wqamLxE32gJvHxWaxUMt0oliskVca0Sj1g8PPVLmNTnF5Wi",
-	"qXWPf/23C2ylagK/3r8epKn5oY+tbVdWuH7IxlsBphJuWhmkgPL1NInsNNrejwgDe60MQH2vnuNrkTxW",
-	"07XYoY2fvSIc/j7a/eHTAX0OLwkEBAYWWBx9lmcZIwUXevOsHCvA8z9yGpNGTmDrE4UeuHN8OBEpcxqb",
-	"UWEGXoNj6RIw40Xa1n6QN4Kk5LPu7Ch3uXfe+4p/OzodfD26PzwbPUwfpvdHp8NvRmf8O34qvk4fDDb9",
-	"3a9C7vwmIL0sN9cWYhf4U8DkQcxum+k504rNJkhS2/qaoGW9mysi7GmXKN2XfMH+dnHPFoINGH/LnCvb",
-	"HvebQhq3KlANV8PJR/rp00lxSpqvC3Ypx9avBxvkKs1EAXRzefmUCXUjMj2j+N5EZ2B+rR5C0ChyzTGM",
-	"JsRohy6LSR4Q55mWYB3kd7nMB4T83u7m4ikyXvPslfHL46SwS9gGegD1Op2l0Pxlgaq1VKngY5TLs687",
-	"4U2ho0yPpbLrS/3xo4QlL/8Bq8bGhuOUXn//mH379f1vzwmDWI8Nn4J5R3RLOi0rq6kbEG+Pmc4yy/r+",
-	"P08E+ddS9Sv4Yki7tI574a9iLFXl2709VHkIxWL0yyuNjM+cnm2D7FdM5K7YEIoJXDoez/G+49LBOdlV",
-	"SsUwN0Df9/dfawa4vSYn0ulroZYSX0OtRtJMwXfjbGD03NbwB710LYnvLB9kctgstScwTrPsAu4JRnfk",
-	"qikUZNPWhbhfE/OrmVCpVGNABc/0/CrVc9Vnf5pz6Y3GG1G4v5lWY2HQ54chtfpzwvr4MlepUFKkhCmO",
-	"zZHpFUyfTDBcsnqT7CpsZ/2k7CPruJBXRN314PpvH7bqe6zMwk/qtsX8jV+topfl0J2XDfJdbhMoYtJ0",
-	"CZYKLMs5QC9vL956mBfsSnGhfirB5i/ZddExCF8Eph8KkySULZyUNNZkRczwdQNlZvh2hR4eMPNtUOn+",
-	"wxjjyjLyBqhOIjzeOyoFyd2TYjbAkeu3ueT80ib1PouiXPm19KcHqo0L24RI9uYT7iBPjoXR+MWJMIJw",
-	"9UomKKzHy7j3S2gY479pabhjdlF9Se4CSxA+BWnXeIYWYkB+p1eLlKfOZtmieMe9TmG530CgP5JKFqTs",
-	"esoxslrrWfZiTbGiSotdaT79xsGfgfQutvdCEa3JlSjOZcszXkzutitTaeDXWEIUO+BPS/EHvkkUsd6h",
-	"2OgTEgIEVEJSl3J3bDg3znBlkUiyctSH3PFMj6OI4P5XU/7haCoHvfOzr6Nn/2RmxI0U8xb9lwD6VAfX",
-	"CeVufuZw3/EMkKz8Ei1IXUwTZjTkqAGwkGBchaqU1uHlHb5DfOXQ8meAp7ypduUVzn330/Hly+ZFfdWA",
-	"d0naA7m189q+lGofx0KpJU55lOBVTvkt5HMNv7xQRmcb7ipIOIwLHjW8eG6klRoC/nCZHrOiRROhVLVX",
-	"2hAgNbn1un3oHbCR3y7iyJSAy7ZEwhoOgX/KPfteeSuKBijsQBqCWzYVFP+DM3MtFkunCO/5sXCVbk8V",
-	"HBnsJi1MgfDgWA7iqV+lF3w4kUp0dBTo6TDSbdth1bGzuClW/u3A5hg8mHE2xTmAjlvOtPl/2s1mV+Ui",
-	"tZv7AghHIUFbpegrw/uasliCq3wGtOTx0PzT6ojbx1ceQxdCS5xVKKDvNJpfeZtOI/oXWVbFFaD4AkKU",
-	"UxfbRj1nRTZq3PyTj35n12KcvK76kA9PvyubxolkystCbpEYWmaCWT0VaKnkTfjniIDytGbObSsSTXWc",
-	"nZPdUX3sEueEbXnhfEqaCVDwRGFxUfVIBcg8TH6QZ0+UBvH+2G6WtpMD1Gkj7C77hAdmDUcAXI4DnS6Y",
-	"m8uhWPafEBPZu1tWAyJ5kXuK0ZIcbKcOf9FWpnYHhACV0S/5TfyuPYicoAeEVP1QNbzvCV+va08q5t0R",
-	"OOt2PX0I9ZoadEWsMDeCmjoA8l2otJHCtBzpZxyoUzX7FJsBD3ByIfChNNIAVdZrXyVbkL1Xnnle1HLa",
-	"pCDkFiqt/Msb4UaKlCnxwVW61LFaB6KnboEUZRm37pg9PH1YQpxWZACDM15TKFTqE47/iDPBd7h9W8JR",
-	"1vbADzziMsuN/8cpRmJgT/6yhDfnN8ev2RVA1vTun97/5uj07Oj0/hsAxSNcPKXdFTZWho/cPzo9q30E",
-	"ckK9894Nz2Tq/51jOup8dcikB3u1FsBvzpUrdNivSW848TaVGvshUmWPTs96SS+VRgydhpkHXD0+nIqj",
-	"m9P7x3wmjzPhrFBDs5g5ANcrv5D4p/TOe2Y0vH/24Gv89xU25mDmHHNr+FtzA6+u7Fn1Rc6/ekDf88ZV",
-	"mabpJT3BB1fXYnEFgIKVf8OTqTZSTLnMgKnJ/mt9eYzW3urvbcF3vSKIXeliAkiLnZmqCJb0/xC2Gett",
-	"NEP0Xr/kEF+wmvGxEcIyp+vHG9o6zdQes3dlZ2YBMhEUBEDmMKXnmOSAdg3c4HuW+sP8h4HepKJdQrdC",
-	"AWmD34F/YtV6lKj6VX5oHbFjWLd6fvxROcABapLf3YW2Kw61P3TjH7rxNnQjWkVVacPkK1cVI+RPF49f",
-	"PP1zZ5bqJvQ56imFJNYEwo7eJoxZS/7FMy6VV5qDKPs6oKzdsgn7rDT2DmHIvjELuhLm5aWRQP3vYXZo",
-	"LafqpTPe8TSYlXS5gcWe8wXjmbwWRUQBnQtpK5EbYsvibKKto6zqpkDDjrSaB7JQl9g1/eNQ51yBftoy",
-	"Fbj8WrfCqlrlt191P/eLW/zsBygLxEMtLiRRiOwo87YJGC/e/WmGL64HLfbf9cPQqXax4Qc2FL5MEcUk",
-	"3OHEtJ1iM3qg3Y40Dw1QkPjEO1NQgdHhM2JGgKoiUgWwtVBkU4O23Xl/k7V0OmXRF0ZLgZkewyXUkxta",
-	"cv0iNNEgwJbuvKO3SoTwzf3TEsX/pRxPXLYIRYGI+NPe5ITX/n3xIBja6c08CFQi2VN6bLajNoBlvR1q",
-	"A0ylU+0ogAfR+7UtWWjkMmjWpR3TGXR/Fu+U0ADW8J7FndvljrtZm2uPtXCXarhfTb1XuX8Rok+myXoS",
-	"3ATAqabCHrO+EdCfNRWcuGggjQsYQIHwkisxP2YXBfg+3gpnXxWlv6HWPTTNQncxy+RNrGAdG8qf3sQz",
-	"/xE+SrhzpF0m9I81XdfvpdbtEsnacQmatJmWISCXbjPePzc7rLwps6B6tGpGrC1baG7nWC1dACk6wSqX",
-	"bc6S/8bSKXqpUwELvv8h4g7qcGzkGDUch5fwBttryy9ZSt5VG9qdxiVLQG1sqGBaVacjbcbaOaGO1stC",
-	"qGFKqjQHa5yE78Nzd92gz6xQqfY+3SLhwQEooe8CT8Zg4e2cIXHJYhxszkPKA0z+6dbbL9WNdAga3rj1",
-	"bxrJ/+bB34ELcBqXhGeVITrcoHKYTnen8jZBX0EBC1R2LUStcWM41PmqLt7g1oWaVkBnC4AE1PwG/W1z",
-	"ba4tWJBIK229WmIpX9hHwOzFTSYFfi2k3ohIz1ufmE4L0G/rWobQMyzfd5PJ8aZaEzuFtwh1PFjd46UG",
-	"WrhSTMEVvlIPpFAc8ZQfnQVjAb3X0lp4lorpTDuhhoujn8SiEfGMYGfWwLDt44TSUqKXtpLygJfJqTtN",
-	"cIhSQB/F0W+81z5cUa753bQCPpfqurMWqfpJwiJHf4JaH5y49jrxH5u5TXQ+cBzw8RgvkWNoyiBcTjoo",
-	"wfoAcwamCQA1kX4eGLR2RjoRLeB/O+/99vW/Ge+JlyjaECrw7uhcGz+hoTZGDB2baGMFGwAU36K3g+Th",
-	"m916VXg0ZHAZkCJ6CakFGPhSuKPHWl9L0VBdKCwy3fzo3Mw7Jsc1pbFisx26zPyxngJaxWCBLfYVIdmu",
-	"t68q5h9lujby8MxZ1O54LQcNDPlNBagPTXGHdZp+R9SX7gIKSJhcXVXwNnZRItdisQ4IuhINBxrxgE4y",
-	"866LcgkkfWZG+okllVI0hJMNLNtA2q0C4B0Burhoj6A3X37yc+rQWPpJLDq1kl5wiCb6pa1U+QHcKs9E",
-	"ynIg3VqyWNtGgPxTT4x2a4kGL9hA55AyJ14C6j09B/eZcslY/Nn3FjQA7Zwesxe4Xdbp2UxA7o6rBXAr",
-	"PSJvHGGC8Xhh1VLC0tyEemWoMYnk4GG+tK9r7ShsE6gyxiGivTerQsUTEc5bHVrlvYuA0cWCSx6blThw",
-	"iTeFYJyuqUSh8qnfiUwPAa/4BmTg19vlx/xJLGCxZJxa55XRY7gnD5CQEzwLx5QrMS/FslzyLULJjdjO",
-	"mR4fZeJGZGvScNQKoqow6OWrEFwLvxHeM/CPSko9UhS46RH1zMWVynM9fo6z6JjLwg/SLZkFvIZ/30yP",
-	"aXGQ6KpAUQj61S7ViNh8BvB4m5RMuWcnH4uZrb15/xposizuEB7HwcL/RmSj40iHXxpWa5f4SPh9A15O",
-	"pScShCKg+Qx07h4VHrx0CfP7bnTGZhlXxCAnFZwxjEJHQaeXUZ8rLtjZaStgnXjRUKrFIY72j3hUim94",
-	"QSlxjEkyLF+0lYyGYpDHa5aOMNWD2+uECmF/jKHhrgAgBPaHupLgvi46SXhG6epHwqHCHUaa9nGPQfAB",
-	"PmiQe78FLljIXz44pZrMs69C/rK1VxLe6w56Z4ol7axOOyaoUzAqtGEZIB5hehN6AnfQZFOxNrKXW4DF",
-	"B5wMozOx1JXx9hnWq4ByjQf5fhDuheh1ypjdadmYN0uDh1l/+wW8e6rXe2wryZWpOAl/XLPweElo5d0Y",
-	"xARDvQDwWAC+hpCK/kZLCgMacNS9Q6cNiQlOWAMU6FjeABs2ltZrJeAFAHRBQGGi+BBqRalwkaPKhc+I",
-	"DzIWzn+K37nAV9pgvVJS7+TlxYunSTXzCL/xMl1mqU6ePanHAcOXCXokdvEQelpLiDeIBlYICf5EI/xn",
-	"ZWL/WU7ozyd/50f/OD367ujX/+9ferdr9uLyPg3706HELwrBSHVZqQr6hqRlV3k/ooujfS6BJJUrBooL",
-	"UJz9QUSBnHFDjdFxi/bnOUnl6zBu5xtEI3UPP1vJ9CImOCyQxcvAH/kI+2HjZjUlG5BSGJceICu8LeIQ",
-	"iByqlqdcZgQhK00RH/VuqNJz9YjNxWCi9XWBSKtcAC47hln3/WOBOlbrY3Zhr4PuKlFnwBNfRk5iJepx",
-	"PW/Avl8i40nYKPcOPQzKnK6Soi5RrC+v65Ju5ERcuYVqxCh5TTL2ghHUUNf6DEuZYKYTMbwORf2hG6Wm",
-	"JltbUbVZbpNY6OgINaXJSc6vD4Ttba8pB1aennCRbavjcjcRyvlX12YNds3r7x+zr+8/+PacXf54cXSW",
-	"MCs/sFSOpQPLXxq3CJ5AQMUv83CEwAOhy4JKbsLDRzgADzaAWV5UJ9gRZkxtDBj11oVoaQYdMoBDkWFJ",
-	"SAfOGvYIFRNgfDZrIUpr40MrslVE+ZtBvDBANeJDPwc0FKEswIihBqU+xKIQhMqDfvd1uV6EHlwWoJ2z",
-	"AIeXu+/hTR/r9NazoTjyRZrGjbIiUXoAZhx/DzgRlTGKBtC+D+tgRS0VWB0C9aN/yKf1iAklKq+0yNht",
-	"NWooqCWIZJLUog4zurFkAEB+iwrIGggwIDJytWBDbgm6xYu4NpXwlWWTxWwiVAMkNC1UazzoFpUDt4aR",
-	"oxZoOFUXpp2x15DKEqktAXShjRoSpMfsndFqTJC2XlUAc7JIz/3NlQRMWoFFf7/l3DjMp3DFJjo30YjA",
-	"70oKTrtAYe7WveD2GqzlgSiDH6Ggs612WdOZQs4ElueXCHvigwPs7mP2sxoiWF8gzc0WNXzninjGUFSN",
-	"vhF/KJqDKJpLOVa1JZFAHKOVIMtlX9sGjZTmmMArbu21WGD4fOXiswnAU0z99tSNG1RVYlQAyVSbcEMJ",
-	"DycbqaFKlabWZeEoDNFt99lEMG/boVPBRsVLbWkf0Bc31pi8C+c54xajjGNNyMnV/TlmAfEuOPzF5xEG",
-	"G2GvC+ZkSG9Gy6ywQAVX8gsoTnkNFbsQ113elQMcJ6kG+kObANvZ6SlFc+w5m/pDpZWt0aEhqYefZKV1",
-	"IAlEPVVvOWAVSuMtv4TxTBgHxaSQYASKpGo7q1sTavEnGfCowvkFell2QZMFiBYbOOLiya4fhHsGy9Bp",
-	"QbEfoNNLeOi9MaOqaJRruaX8Ao3obew2TevPUsiWAzq6vRekgqW6DLi9KQHcZaWfqaCBUTrSg/GCm+ty",
-	"I3aMeskUXu707NvvTvlX6REffvf10TffPBwcDYZDcTR4cHr/9Lvv+LenX33Tg2PM0y07vGGKfq63Havo",
-	"Vob8G8HpDfvJLTTMQCifY+ASVmsbCaorm/rnG6vkqMqwrFlasCFohiK9cMz6/IbLjA8y0Q8Y+nhhU5SZ",
-	"ClmgSCwOkfGyNpkOt60+0G2F+YOLrUfe2Z8i1ereR/81QjFaIGAYTrQXFGwUmM7cAg85tqVmGQx6zF5i",
-	"S0NlPvWEKCnyKKDF6h7tjIQFU4UbPsAMrRZGh27QavPbMaLD9JLq76Cd2hvXv4LtHRgN2hfl117sDioR",
-	"bkcmH0+0P7a43+Ad7iOSdV0yIzu/w8Am+xluOEg6oVoBsn//gyXQTxXRLRdpSk5IR1FzevpFmv7TRi8v",
-	"UqxgpF0uLcC6Rzflu0Qug+icwNYQzUlcht6R6Pqv+P/2Fb+RYz/28dCI1M+EZ/YYERf6Ic+5RABLhhBl",
-	"HoGtaT2PWFV8OlIANMTfwgp0BpVekHEpMQ/beQC/pexS+Ri/qZ76WwhrrJGdlAJAuEVZxi5ePcOIUlEh",
-	"m1th0HRFTws/75dbqlwU3BH+RWQE3PcxZJ1fhYl1d/b943Gwdue/yTfdpf/lnqX3TyiRjxBlvBpf66Ir",
-	"pnKnAJ2Io12alcu9pRYIV8DRMLQqN9T+Z1m1DZL4ad5482VTIoyspdc00mNqXu7sUNcH6jSP6YWgfoke",
-	"4FAXf2vai8eYyYYIUMnGCPSiVo6BzEUqqLMAOndDrbVIOVyM3WectJJ0UPlOsmshcHzM3uE5r4VaitvI",
-	"C1uoKBJK5+NJDExAzN7OOtIA9PC9Tv7+QvDKQFCKQBQ13HNyhyghbUm4k/e+icfCHewarmzjP80tXBhU",
-	"GjiQDrGFeIk271xjqvC8yOmEBm+6kIkNHFqjWvWV/zxXbwgB6I+u8oD1JdVVyr2D9N1pMUMikvUT0zMk",
-	"90bu+HbyGtb5bjrJu2XbXAIDU6WBGDRIywxW9XgonYojJ6azDGGoW3I6xfNLL3Uq3hTP+uJBUKqv0zld",
-	"EzTFuMribYdsUt/HbeiZgHsJYYiohaeZeam6Ih1TLyFfaSfsS7ss9Rr2pdBgVZILQPZ245JCiLeT9ezm",
-	"CNwG4dJuWxP1ry8KalLgPAWbjNNBo4xdsTkFGS5yGpZspQ1B30Pt2uGN7+rc7iRsWw5/h+xLB1CmbbDB",
-	"6DIMiaC+1cZRtgdCOnNpV9gPgXWhAhKA5c4BSGFm9FTaGDlbuF9tGxMSQPcfMQ7+gwUId0hsGp0j61Os",
-	"18jPvmYRFjuEn0iKhnn65xH899fdcAs/w7v+Vu749kotHuxZpnEFAzCpFNNjLhvhsEyuCCstsH82OSgv",
-	"saBrW122I85x+z25G0MeMB4Db2+HlvxFmrbjYm2B4Atf24WXEy3AajkLN16bbrADvwjqzVCbtN0a10OA",
-	"60w/BxzoEqI7buHNiBuhnDaLelsxVIKVLApA+dZoEH62hmCnBmDrDdrIsBkl18SCq1RARg7xeud8EcCL",
-	"0IteCHfOAGkH4rQO+ourmDRaiWN2Seb+e4VgNJWqLjbWiAKLVezSMFoY+2iVnaxAQlDAekPzjXFjk8n5",
-	"OZqad2RiNpqW9IdD4a3D/kDvJxQZkUMhK07fbrZlQFjnWNrdHJoEgGleY3YHqYOvpaUBAO3wA/B14C+N",
-	"VeSfqyDR9O5CmLorVDY59bUi1z7kpCpbuZ/spNLyQbZGdp5+kBY0WfVqvxZi5s1CFQVje4LP/H3eQpdO",
-	"z5h3Jf2aaVUA1aiUpdLS7c2k23PbDJdqnX0GdQFeaOCTxxXUfopa+BuHZ0bwdMHG3um1juNPqxv6VsFT",
-	"fp8b+hzKomABRApYHP5Hv7sYH/A6vmb2jrlUe4UDvQ2Sxvar2rdRRzN3EzFlZCamgqeZbGD19Uv1xHCp",
-	"PtuNxNl1Wj/q1ZcNJxPAzwbCbyhUd+ICI8rhfCLUfp52qPKVNsAj4vNDPg5hyin0U4FdINSHOtBDdXcf",
-	"IWgidDuGWJW0TN8Ik+YB4QbgLqLopYc5z93c4jC5S8fNnViF3crfT/7m9Dd4TWUAKyJtWMGuXjKvQ5MP",
-	"cFnud2sItf6ux46/Cjpb8DZJqxWRoULz2dp7BBxBFZW5p+r3axXgJbL3hdG4sev5fSr9TfdPT+EquRYz",
-	"1xwebuLLOSCf0mcYuYW37h6kqNpGhjKRNPcubS0KI21IBpr6jO1KlA6ZZ/JZgLRDQFX/l5ERVDtTsTsC",
-	"gUbRQmpE4u8eI4bapALLBkOoOBSROZ0PJzGX8nuY8GerFmocJp0JRi3CSLhQEmL9iGgHASEiMYFqX7Qe",
-	"ILy6Y0CySYBo3+zJR/rp04mXj7UFi5fC3EAzFUzwRmc5IPIq6CdAMXA1aKhQpObvu1ChaKUairJhxjq/",
-	"AHMjXeDkmB6zS77AsBv0vgOHvavLmh6NzvEh1gESmqLC6PBecEHV22yXZomTi3VQyhvxdvYCP9updgxj",
-	"dCra/nVU+T5dUrgGxG1aZghbDrMcAM+lRQfU78RY6z1tnKlwRg6b78IXgtvcIDVQJahCG63GzC6sEwAe",
-	"iUTiICVrKi9e0IDdiQON8L3R0y0+/kZv8eF3MnWTbqUtrFO3CB2oQGHPvCsEIPT7CdTM6Btp17Zyhlz+",
-	"MbtQjDvn/UhyMjFZD+5muD4hk0/I+g05HG+EvCrH/R3ZYcVbd5tGxz2C0MkUg/RBNZEEgfBcXv64i2nW",
-	"FAuAamsLSFU4fmjIG2u8LUvccyjO17ljfWsn/WT5kjNehkQawLkhMeglHS0veIGATCnmGNuP1CCFpd7L",
-	"9kruOr9fvMYWEYP7hx89JqsEtHeoPFKDiG6b9Efzpo3CO/mIPCCfGjXfU6/LvH5bKk1K4EcvkvUUdvEK",
-	"BBsavVXLNe1SKF/Cq92SNus06R1unMoWiJk91K1XCMH2LMLnrO+nskR9WjmwYlbDykCHsl+M3S8LlKrv",
-	"GLCl4DUBDXSAmhUHyLKijxa69ppYUD83Mfus6FIrcrUjSWpNnKiHbn1YgsgdBmIB5RT1SKTOkGaGqzoq",
-	"knRsKoBmCh1CQ3UZFHbgbKhnC3I4ag+UypuJsW5GmGr3xUlvArhbpaSHUGTQ5jg+DD7mFNvEMA2JYVzI",
-	"HEA2gTs+4FZATMcI67TZN8hsBCIurwsyO+NdP+AHROQi6mWDW8E7YXTuwdEvZm2vbWAOhd9ANU6wb/DP",
-	"cdbj1zClP4oWbrFoITeKpXquOitcsHayCYaVeNMqfZMQ08SvpI+AkNkELeenJ1KYo1axXskyTok2V4ea",
-	"oYg5HmAncNr1vt7Q52vkDXfYJVgUkt2zwUjbb3/gUG7aIdBJCF1GrROIn6VSyi4BmYFURboUc2PStXBv",
-	"XosbfY29RvGeyX/2nBMuQKW6q16Dsp8v+6Z4ar1zNRRIBsZHPRpBGTlAhpb4JkbcaFwxoIUUKo1WEiEB",
-	"4P57uKWT+oXXg4eyw3A2sGwUIIlC+ABj38Seddiq8ZNcQa3jumwk4RhaPUU8200WCWaWOWRB8lkFlgJq",
-	"Znnm3wtVQ0GKwlM9czZhs9yMhcUOH8SvWce7/hbnXqmW+iz1xso0O42WrdaO4Rk3uSowLst9K3I81+DR",
-	"aQM/VHqZ9rtXSLoAb/UENnm9UxFYTSr01EYQrQm8QAi+UTljUiG0hELwt6+fW6/WUmlneTBaB4JQtqj7",
-	"CgzVwtY5RyL5oOxgsYplgWIOOITThhpb/1Llmneq9OIor4eE5i5eozNT02s7iIVVGW7K1Y8L5gGFEDTM",
-	"en8HPVvccVtL4I5K5rGhzjMoDPNiStLhBcWbRAg1XrGlMcASayw1Y3GnwhOnqJSWauwKsT8YDSDqopBA",
-	"vxMRCFfLenglzAOZXFUrKkKy3N9mUH/opUFmotQcQGQTIEFRYhLSOXSRR4MYMKEnpLT+UCKtTKZCx1ek",
-	"CIMP65R5wGbeU6BmY+Ptv0YRAhKvcXkLe0GSiuJaXCphjtlLDZCwckhXDNRAeF/X20Xj4lAU84faknwG",
-	"cScgW/cWVqQAHOd24JjY/YNa1jTHRoYs5PMt1RC0ex9EDxH+WVU942iDRbWdvBZ+vOd3JxN8B3MouPFH",
-	"Rljh1iASVbABA8pfDQLwItjKCBFELb/XMW1ihdsZ8a9KdSvVde+899vX/2b+57/+G0Qp4Bv2htoYb6hN",
-	"tLGCDYB/ctEesydMD+Z6R7BhYpgb6Ra987//WqdMdwRJBdEXSoNoJY4gQQaLshZvZ5YPMjmsC0GWj6Vq",
-	"D7WzDCAgp/6PwXgvmXT9veJ3a9pMif6Khv7ikXnwRTrv16etWkb2t0Js5MlfAVqiZ+3SoF129VviB7Wg",
-	"Byy1bpcmRm6FXdO2jcv2RTRur6L2zArhXb/ymwF74ARhnjuVYxHCltXTdA8CmLQA8GfkxIuTMxx8XQ99",
-	"Um4Duqft/qyFby+auCFXFO3kxt3gC29aeyuqj39P+1GsnkNsTQeVLzCrO2iexoHvEJlny1NcVaAYDtoC",
-	"o47oWiK8LEbwtM7H0lTIh0N++Rcmvkn3Nyat2C5XJn33GBEfIzt/t3cnTuJLvTxLSd739gzIB7C0QJ1o",
-	"S+AhLDgKCz3MjfGm6UzOBOSSboSJc9xh7diBF/jgx+dWrtG2O1U/Lrd2nx5ilzopJfXTuosbFUe+yyt1",
-	"y7PdrFlPBoar4eQIH7O5JdHxcWDCt2yQy8wVjaQMH/WoKOwiHH6llUioHRqWJLwFBb9CYbW0bMrNdRMS",
-	"3l/h6W/4eK8S+xgKHs67LbdlW6TkjoSvsgxdsi2iBoGxMCoFmwro2HwM3T8QorAiE0PHB1mxmxWRrHQu",
-	"7njv46ztmjhrvWXfLHfsF5HgEUDeQqukhAYiJVIIqmFshTKlIRwbgoB4pnIM6wcADkkhXfowJeyRlge5",
-	"ha3z80B2IZ6mImUDMdJ4Jsqb0U/Zq5CQUeKK0klDbowMPTFYGhnsG3/FxuEiXguePqbVugNNzdNU+j/x",
-	"7JXxE3PSi/6IZ1YkfruLX2HpbBMzUgZvVjltZ6cPv/3qm683nbjq2f07jlCCVOpBeZPf3i1Bm+H3paEG",
-	"+GANe3OUXhoRZT0kvaXa4+Lwv5ryD0dTOeid3/f/8kfArjalLp/b1PCR28iw+mx09IK74QTLSjBPIrDM",
-	"23tylbJwuETwv0wYE2O7RQv4CQzcaQJtBHO+ZfNe2iE3acXHumeR1tS/b7G7pFpaB2Sitz0sIaoyDiV9",
-	"cMFDWNtORBoselvhtfb3AbDc8kX4YNkVxXGSCeuHze37nTzF/gE6a/ArPoizl/0g3H772mnCE2YWP941",
-	"NqOnb/i4gUOkOAhzTpH8TvmK3hxWiqJuCFjHxHo+CpXgcN8x6cr28eLAe0VVWQbk+XxUFiIhbmnoMAGq",
-	"c5j1FfkupbzVtQonIEd8xfLOLYwcEgLylMIHGqg9XuXutjXMjtm7Abfiio5q7/xBUv0qthz5WQO9TW8u",
-	"Bl7kyIA7/xgMY/y9EVbnBpgqP3769OnXT63TfLBUd+CgHeJIFmz+t3w2/bk5rJpfc00XT1rn+VFHNLHe",
-	"zv2FjEck49YRzAUJWrC943Bmr8p5f4bxHprcL3RkunSumoJkhwkA/cIzmXKHHcfc38uZOKfSghnOqVKp",
-	"RmXF4AvlipRpObOCBakxjvcqP9DGdhAionndRYyIhu42SFQoi2K/eGi0aCtSmyNE4dknMyNGmRxPNvSL",
-	"DSdieA0EllDWBvHGSo1Wgu0rxYzB7Cf7oDAyoRQZPkcxCKq9pCJhvxQW66Hgdn+EbjwGqI3WU3TEtb4u",
-	"JTzwLqgoauar8G4HMDR35cgqoaJ7573feIWmYWj8DXSE93FVae95kyfFA+ATvya9YNz77/pfnfduzo7P",
-	"jk977W/9S5zt7Udlg3RGTtu7ELIc6VylB6GRFsPr4HhXChBBZlPD59AYCUXCUyEIfQvLPENwagsfvKXX",
-	"XZxUEpj15YnOLGCS1PyjtKs4eQsBpw0vimtRY62tnuVB7ir18dQawhWb6NwU/d+5JYzLMsZlhDPSn/NQ",
-	"jQuNbvCQ86ANEJSFcHHnBNDuNxEA3b1XimZ86BpQROq34qo2MWAESf0M4TR+73rh7JYKkgN1X80teE7t",
-	"bpvQfjt3Bl7nqlQncCfWL8QE7/u6/gEY2bnaQr00Y400apgbMjLXqBhZVLRWYvGW35SaESviE8QkGSzw",
-	"v15PjKTIAPQLflg9vsHE/cPwbB6arKTObM+wB1VbLih82uUa3OGh77iqRtoE9FX4pzXijUeUw+ILC9HL",
-	"EJ1KAKvQ//8ioGZqbD+TTVVDdefx9wUCVn/3zuuNyvBzA9jXfqVGqwJ28pF++tQiTFJEKCsOCVbMlLnI",
-	"IIyY57NrYyW/FG7cfinvGXeT0nAoncM1KW+p5DSfVtNtUjkxhhvinyES83MZeEkI2cgbl6AFbkWcTlI5",
-	"GjUjNGHYLU3RSib72hvRGKNJlm7JpCzEKLQdnyJ2JrRFWYfQrIjTEmMCGY0+c7FLosyHADZEsVE314/8",
-	"G4dSE8jNQw/wSBvRxINI69P7rOTf70e3AJxe/oSxbCDcXAjlF69Qr7dzAggzYB2jDR+6bFGez2SdipWu",
-	"UKreeYU2coQm5mMjRPlVmuM9G765tt7/Nc7y8z8cO+NmfJGBT64AJ6PIPYTQp26RGtnF+SH5aNTYLwU2",
-	"tt/wLG+gS7+kR3yOGRCcW6f220sowKrXotyz4eAdIFZNTzr5iD9sQYfuYnkZI0A/Or2mShyXrVOLH4e4",
-	"s6JyThvUvpK8gZ0bDkbCODN5BjjxY6H8guIVPVsKLUJNCZT/QIjxWswAXeoX/0bg0/mn1UKKPG1oiX6V",
-	"u7vYpsMHFnCIOwgr4MAdK3Xhtpa1NbqgJANvUthgBC3z+9S1E7EbhDKoggA8rt7fVPjHPz8FH2bXPWvK",
-	"TOhZJmDtAO01kiMJ6+tNssPWDBf7fvIx/Lj2HnjmCL9ulHtDEcYjEoswyzolH6QfqBwXAPGaroaw4Ae2",
-	"FF352FYV618/bFOiHrtGEHzxkDdJZe7bbvkaAr7hRAOjiSOEp5HMMstkvOvoi9qVw5/+TuMpe21v1Gpo",
-	"czpj9/3nvsuHtw3CG9+BddC5bAHkT0nHvJceqV8dWH0q1fgI4Bfb9RrPjBjJD0UoAluOoYyFZVqNhWFC",
-	"GZ0VNEaYp8YBANDQiuyGcKQINFFpMHY30ItINX6D0/xn6E+uv9NtdCoXI9Jm7IerChoPcFVhu71loBYl",
-	"dxUUG6V+9y+QpKqMP8G3EqhLSioNy/A8wIrSCpNT9LCmCoaVRdxBLm6H8CNMEOd920UADdNIOwR2pQZO",
-	"HhG7/TFcI4rr5CNqpU22Lomq0gW/B+QNlJ4zbLtBXKzSmIIvZCJF0ulQB8yNaIJxbiGUqyYcwiYhhnSI",
-	"5Qes6KIYpnf9YPrdh/uz30Icv3454wKsvZpnAFXlv/rvfz89+o4f/ePXj99++pfejhYyvnB6OADoncWl",
-	"Kh2/5SJvrun+eUTNuKVHs9B5wGzAPgrWn0h/MS36ScnRgblzwKeqpl7PC2o/qg6H4dOEEZ6d12/vFTDi",
-	"oq6beFEbOVHwrc+9UOkMSDZTYg98r6I34d/g1VbkKZbUqdZNNVhnD08jrYTxpymE09v3MbSsscKhgdaZ",
-	"4KplJP8zu81hXzoOLGjkyE4Cuqo2IfGXm9pV3mwJrnREADnX2rw+tg9NhbXe+JOWOfHBnbP+x/c9J4fX",
-	"wr3vnbP/+a///tRPiJ/SCTOVimeMZ1az/hBZPfoJ6zu36GPb21yqVM/77E/9oc6s/5vRc9v/MypgYtyU",
-	"9r3y40Df8Xu6JfveDva/pTroYvhjduEnMKc+QQUgdsKygVTcLMIbINNnRYmzi2LC99AihXzpwgk8uCQe",
-	"56yf9plUs9wlrC/6UGYmVJqw/rzPOMMXumeZlf8QCcRhsUC7r/tM5w6/Z/rYvokJt/6HPmyk+CAdtHQd",
-	"v1cXVYYVoVKL2sWPNhPGalUg+gR86ALSs6C4VRQylmmGTJUTno1CVWpMs/w8E+o1SMLSETlDG2QpMz+X",
-	"bjg5iNb3Awe8yfDS1IuOwuVfY6QNFfq9E4NL7X+9q7CPpVdQYhtEpYDViLKBBVThluaKRDXutrwux/vi",
-	"3RV6l0XnXkq5SQcBISwfd6dYSmH5vlAwJVOV5H3glN5NBNTQUzNKBWlUog2U1Nlf4LxFw5gdrOjhT8tt",
-	"wCdtsTe3C0R4mB06vE8e5nUHgcIw9B1iJ21/lNdp0xMn7Jp+uMfYCxdcaSIrr3AmAQ4SRgAr1FfkhPEA",
-	"TyMdaOCAJS5m2krvRtyzzL9BMHzkcPJeBbJir1rA16Vi+0wUebnhRGsbeDUqa7JA2ZYFwZM/CY8K4S8w",
-	"dmIm1Bth70DgK20ysFIYLJn57YJJBGd/JLg7+Ut7gOrwJv6tDndGqrN1YopL4/iYJng05MYdfXWWnopv",
-	"BrAYU+6G0Cp2/uDsftLT1yGg4bS+vvIP+Pah/4fjWe/87P7pw51eMH4S39Vk9iDW7oW9ZrwUtnl5F9LB",
-	"2L9dwOTZVtYtFWThicT4/PZmLoz55Vu4edatBw/rhCoMeLxnOZi7cN69ynG6GpSqRb2IhhAKUzfqaD9M",
-	"C2P3mbOAPiLmlo11SOg/QpDoSnBsXYbfv9KXZNJi6dV2S9tgyV7Q4gFwT20vqVFtlkMPpuPjpOSVHoih",
-	"N7GwnTtq1h52RQ97PH6RYt6pSQuFcSXSG7eOnZ2eBjHddt8aEurees3NUDBvswR2IuY0659MtL62J/3C",
-	"7/PzuWeJlMDKsQrOIeI3et0ZiF1h6sT0iH+pADuWpIMJy1UmrA30dmN5I4AcNkBPXLx6xniaGv+ZEfBh",
-	"2gotYuzLUdt7bzHaFXcHwSTxRs+NOPlLL4m18FJOmgwWiDsFq85v4XAqTugPuFm9895Yukk+QCGAbMdR",
-	"Qfne/t7Ps7soEPDD3rbNv4uuq1wjOEO7ycDnWeYlfpQrjN5BcRt+otKpoGa5I3FNCh6gkfTHaWY01LTE",
-	"iGfOi45KJdxcm+sEwP0I50KOJ84esxUITH+aaAZw2Y64zMCqL+yYBOm2VROWnrcKL+EJvY7qWOHh6DPA",
-	"02+9nrUyAevFrskCLq+r3qH6uavSYcRQmxQY47yI7G8AU4//Ichm/L9Aq4+0AT+zqaeBRvziLWB6k85D",
-	"vGGPDhLgDQ+70/DuZQH++yVGd20pwQckmgl+biU6A6eIyqLZcKKtiJeoHn45D35IbiOy23pfbjeue5Dd",
-	"6aI3BKZ1J80hMPIdBnW3PcHN+vOE4ogNt+drwdOy0Toc8XM208bZhN1wI/kgEzZhE8EzN0E0tAS0ao1C",
-	"lCZO+iIo4uL7heFHLlSFBhLKatapjWfwBnvUPa8aDKEiy6svCuBUdNij6h4QYqU2BKEJhUJlR3ZTC7b3",
-	"aRrKa87uf3u7pfK1dey0UYZXVg0NL9BCfOC3fqLnfuNN3ppia41YryV4+F5mThjECqhvJYXQvUsxk8r7",
-	"KwEjf8IbcAQqNuG+bA31Wb6q1gbycZMkWcENVHK0F6ZktZW3rG/zojxYVLHEYqNCMVJt0EI+engIIA6Q",
-	"T8ETDb8ITd+/Ruf0pdnPb/i4U9vZixPjqEu9AsI8VrKqj3c5LnY9mtDTmpOUCmQuCYEqwCDgFqDuHhWg",
-	"E1jJY6/tJm6TyzB6p0rNdo7PA3Acc0WRwiOp2MDouXcosKwhLFG6AtoTIVItjLpo4OUyxAUDW+5Q62sp",
-	"jtk7o9UYPFu0u+GfRT3FWBJiqsUPYJ2dKn/l5LSx2p6WsKuYCD79bgrkX0QvukuM+ELEoYKPdync0WNY",
-	"7gZrG98kYT86N/tZZYuugPKaOHzlGPDk4biCtijEYVYSI2/H4RsUxAmBBKzzs4HLuSqbRWzPrxmC+GSC",
-	"G1v5bZNn/RiHq4reJj+Zdk3nrv22Pf0wk0bUZt091LnfJpzlRjUQ24mPMm2R4KP0IjciMPAX9wW02YRI",
-	"l3VG8CnUtILgSMWsGGqVWoinljtp9VSAKykyK4qSjoenD5uDI3ZHvJg4WX93oZGnKgVUFa/Ci0lvtzfI",
-	"FNiMaiXH6sirhimXWdENkGnAh0SOQSMA6yGhKuV6RBwhugJRvtKUaqKaFemOWd9fPldaUaG1H6cPD51K",
-	"axHwdoWerMGbonfp8FJ+pqzjWQZfLcbr6nb+Uc8pG1EO6lcAUhHj3LSAPYu5zzjrE7/QG5Ilz1wAW8TC",
-	"Dz8ZkAPvU/h/a30dDTK+Eda94DLr1j7CFylLfrrOBlx6VcNxBaij2Z88sin32QuLp2zDdjwFTGf6LAI1",
-	"2GDiHrN3lU2CnqRUGOi/ngWu10wibTYdQTvRc8vQqaVnarr7I9klOVY/q3+u/byw17AwP8+EevakXLSR",
-	"NuQ0lOPvsLl+TaXagEHpXWTI7oDbAWB/xD3H1QJuLWnZtdLzhsCzHKtnO25LJQleWFlUrhaWAq898pgf",
-	"6+mMq4WXKZ1Dj1Zust5570TLdHgCr9JDLOp2+w1TfyHcRKcH16ENhqbXqKGmkqPb468hf7Vsb2Di/p74",
-	"tQPQ7qZji1WbGkxZqNpQ/EaOudPmuFpCOhauj4HFopfEC6L3S8ntIStn5F2iqVS5I9g8pElEEPbzohz9",
-	"WiwKqFxLoEyrMvRXr0Ve4cf3EaaWbb040N+8idcBVGjDrvtzjp1eYV2cLvZ+Cc9mp70/ITC6RhFodH5f",
-	"6lpDgRIiFSnuoZ+Jl42hlxRUD/gSr569xIKtkVRjYWZGxjjYqN+cdrZTR5gGuQiIfJ+BIxyFif+i3OBC",
-	"WLcXTjs5mmjrjtZqJT9YUBpMUiN5RaLYWAsq8uwXLc4vdSr6yM7CQ3sfWKNmCkjccZrTy8sff9TW/QTv",
-	"0kkkBge49TRa+V6dVR9ABXbR+E+GyeXlj8zvMLsWC+Ct9U/kgLy3de+5zWczbdZYnRfMcYMcpVKx8T/k",
-	"7B5ooul5Bdq7YJx3JU5t4bZLE5JJNinoSyDOR5SUo7rPCB3DY29TU+UUH2PFY4hIZgDXQUGaTI8TNhXO",
-	"yCF+eqyNzh3CuCAjCmYYRIo8yGhFow1Mtpakjyn3qJggMM/4HyYyTYXCqb5+evHkxdNj96H0jIwoqQyJ",
-	"Z9iPVnVYmf+FvBEwH+wjyWd+3zj7LfeuMXEn4aXeGM3EnbrAZ23CaHgJmBB499P6AUOovRZpAi6l4GlY",
-	"Q8ybuLlQjnhdsa84UBe3arCnFol69mYj+TawBz/Dr8Kn6e/cGL7YOm/oxbN+gL2kctc772FbdQQ4YuXk",
-	"Qkd3scqVC+QxDnr0RFqo/YxSjlxg8HJECdXAkdxpZO4iQD6Q8zfEs3MNICGjCoJREviF6f1gmkEFlKoj",
-	"/GaT8nCCT3erXJuK6SB0Vo0NMDWydxMdzosfiVmBAU5pwM+GwZpwHP08vvh6Nv8anRezwTKur2QjD29j",
-	"fzo86k7r2PyKfaFFbI5kdsOiby5hqx4lv5B4nJhWBXs4/KlS024bcBYPupaHPRa3Ub7Wckdut3ht/13p",
-	"ArmQT+8EtZBP77BmbbsDW1WT64EKAWQ9YXaoZ/6/CIrlfxIfZtIslmoVFIHWY3uNdF4aGy7FgJjX3YZ0",
-	"DgMYChQuXj1bRQDcugbhDZre0QTzo0rTUq0BqskcD0hpnRywu0Pe6xZtryHyAXChvLLNhflMYExsiT+7",
-	"XSQkAO1tyDu/DjnngBHdlHsG7CWY3i5p5V3xHm87qRyQ7VT95G2ZWc7turLcv/KMq2HpxMOnWSbSsTBJ",
-	"+GUD4t056UBsnkoYz+ZwmebTqUi9Yw1bBhX9eh74Z7xX/14BKZxWLFdOZkzp+TF7AvWbBoIbb988fsT6",
-	"TvcB3KXwi1NOTjGxrk4FV650+lPAYHDhO1Ot3MRf7SMexa76Qbi3NlrwG0kbGEjRGVF5u8HiHK6iJJh3",
-	"CUXikqqJlwBSX1KDcTd+qtDsa/0C8gyXBo5YhVRoIqbHzN+1oXmz6NoscR3D0ClfNIQHBoumis5vT3cp",
-	"noQ1+97oaa/th9/oXhOqn0Ojal9wwNATeoAnwQ421sCetn/SjiiKXdrvsBuvBUQUOq3OnnPL/h93V9vb",
-	"No6E/wrhL70D5JfmLt1FgvvQy+5ee7hui026e8ClWNMSbRORSEOk7BqL/vcDZ4aUHEuO/CK32U9FXFt8",
-	"1XBm+Mzz8DTVsTu8ovKdqZguNEttbNdwUiSzXfJBLpim5MoTMhP/pCd1OMfYRKe+GI2iYlDxvhoNHtzM",
-	"W02G74kZ3/aRN6a8RUohrDcc0saCDUZYKJ4iTacwjuJ5cUBMfJ9bzGlDXPpGr1hWxHOgu6w5PNypUDEd",
-	"zv8t0sTNLpU/81SohOe02n/5eHfz1wEDkLWZc0x0AyUsXQ7B1wASNsbeD4C500W51QJor5NIJ80Y/x77",
-	"8DgU2oAiCV+TXnn5yEwvpZqNAyNtbQh9iiU/kF2AZwCVuLoYQSJccFPkzu7Gi+L3uS6AQQcCv8qh5KbT",
-	"dfByFH0/il6ORuAqT4h9AOqTdGHbUwjg8FvH63UAVfC0ThpfB2GAffb2lr2QSXokb/Iil7Hw11KQno6B",
-	"ZIOjrwQ5NVWxc/UG/m2Sih82qHB2unY/6byEUdIVLNgx8L0aHKpyu2wVrHx3AbcoKDX4/Xev8M5lp/Jg",
-	"XQsgrVjfwuWo0sLl6KkGuvQm3Fx3es5VpYNIJaJcIYRgQJY6qipJzJ3ty3SNvPEeHgeeXM3yVxRwjCfr",
-	"MWJEMDww7Ob2V/DrtRLs37fvf2YazAXjEDdHILnquxYRchp5J3INhEDAz6KsyJcUFdA1EQUM94qzWOd5",
-	"lfEWUUfUC4p/oA5uwN7Sk2j+5nwpIHACTnHk69IW8b/XgdiYxYVl3LJMJkrO5hbPmHtFt1qgEGUH9+pe",
-	"IeE5TMKE4kg8af714x3DqRw75w+lO1ixqLosNSHghxyuG0RhXgBZNMM7QxgQxpZuGNG9mqzh8PSnlbMm",
-	"hq+ZtnORr6QR10gWwRcCkDzGp+nqwsAfPzt/uCESrHs76SKzvmItNstKuRr+5V6rFJlraHgNZWv1PHLS",
-	"nDvo3IgwobVvPbzcz8597qtk29Zt9bXn9uDQrWGb7y1SLp94Yu0F91Smz+V2++5Rggi5tV3TV5U0D8hP",
-	"orFYI5O51ceY4eEfuV59GZZmbwfCM5dWeDVbZw0DkZASM27lUjB0BCHf5QEmqZiG8lj0nIVn4MJ4hpsm",
-	"1OYNdqpVHukOLfQLw5B8alCvxZHr1U4hjoCjkMq++nuvjQNwoM+cC25Cz4PeBF3IkCQF8nUYd8rAibTi",
-	"mJpDAGV73xhm8KZc4jPfaGFmRK+aXlLaTycpxX0QSPLPYYfW5F0P9MHRg37SafGOdqnbGwO2XWQLS462",
-	"vx9Fom3nhw8as6cfcqKP6HZtqJlOs1ZUR+XG28pe7bh5JvvonFFTmhyVriNmNOwmXAYGN5fBii+4sc7a",
-	"rESaDthrhYtSLhMmYUw4pbci7MdLcuCb76Pi3tVoMLqIer4Dzl36+Esv6s3CF14OLl08nel8/ftMTsqf",
-	"jS6jns35dCpj9x/w2cv97EF10c9sCzreb7fChsRdyz1X99qTw7AT9BVSoiG3Y3RuKbMTPOaj5Co+GqQg",
-	"fvL4A66HawJYGpSfAaYOXaikkZYCIXG1/BDuGxV2CPyzD//+OZgh3NR2jkRDxNchSLSGTflVoWhuyp4p",
-	"FK0wm1zeB0HR0M/EtAiBZby+T6hLBOiFC6tj5xQ3nO4nncbTvhLnQKHtuxjngaEdvyynR8m4Pn0FGJpr",
-	"9ivC0PbbHw0mcjjlsdV4jDebylhDrUQMpQSwXYjKgc00s1pj0RC81AbKiXzx0oYkDk+RW8fXUBDndMZl",
-	"WlcvZNAG/EQdfA4W9Re4tQLhRaSgYDS9WNYBE7Saa5ZqA/mJrO3yuY+MFYt+sdhmjt1YTxcM7yjiuUO5",
-	"2ge20nkoJIQLNaxxKeFu10AzzPNUCswnC2DUuKMkRUnMo0Ulj4r5QneyNsHlYGH/I9XDMfxi+2jjdoSP",
-	"c0PoXowWAXG4ZFRUZD2VFrC80SqA4Owem6lRoHZjM+0DWN2Ap0bkwEOMoRegzqHWcNw0u/AHC2SfAXne",
-	"vc61X9J6hOtTZ3/jy77kaSEeAVnZByx9BzEPrKvZkjhven3DQp2OHjD4KA9iDX0qXRN0WOgeCgzV5uWA",
-	"VEtpRZ8nvP/Sh2+YyS7jt7eJyBbaChWv+1h6WntdcPFkhdpRyUyP75ILQRBWf90/LdK0faLy/Ur9aUHB",
-	"j61eiQAOdJvwlhzt9LTEA7/1tstvx8BXqMRn6ymqmFbXu0iodoSJR79I3yxmeMuaHbJmS5EnMg716w2F",
-	"T2wpcjmVQZONW1G5s4daV2sBcsSsRrLWUBCc8USUniqifKnViOhDAfJBS10bqP6K3/dV7R2dQJVWuqyx",
-	"IDV3Z4n11E/FgRLNniN1F/FNLlLBPXZikzCsUvCdFcYivKxpBeo59k46/aYDopKNud8Y/gvDJoVMkz3R",
-	"9isxASmgPZTUXiNtlY/s5AwE7B/E+oBM7G+++Wdfgksj6dTn++BCesN0YY1MRGmvED85JYGng4Vw/F5o",
-	"KamWiFRCmJ/qGUZ1QVlthSBbUBkhLnOhGhOgNHXPC1q7Cp0+XmHtN2R8sCwVPDEBEVsyw5c87CTFVWfV",
-	"Tj+NJ387Ok2DHrgitWnQd0FDH3NnD1IlzA0Za2qAd/WKjf/b/7lIU70w/Vs5UyADBiVA4+XLf5TaanPx",
-	"mb159/qmf/vmdf/i8pV7aOWndzITxvJsMY5cyAJ6TUlQZfWqa56AmpJg7iMgcWmvvAaZGMiou9Ggsc78",
-	"OD0F55xbGjQh9YB2pPkC9ySb7sAQiczdhpMxyAVPnGNV+WjKZSoSt/5u4L0rALjVKbMhLd3c2oW5Gg5j",
-	"OaDGBjqfkWKewkVrH3/RBH2FdDO1fH41toNexOZzaEgHjWyhdUVSx4gXlQb4ZSEg/NsIyu3qvZAfyga6",
-	"jK2+MY+FRr3u1GUJ5TbOAUDmIlreyEuGPMY9n2qzQLg+zAV9souoKrgydI/rLCmRqTlDa7xxZ3pJF5Lh",
-	"juwaBQDydd2VhG/6/BH76bdJh9gSrxkb9gmxa0FJUKZzcbLdsZsn9z2uJFb0E3cmXHSSQMuq1om9E+ab",
-	"9r3Os4Ccubn1DgVTgArdZ9E2q/z/6Hle8qv/fXLvASaF3B+f3BfzpZ9h4pKFOaT26igLoRpNebJ8yq5C",
-	"hNyAZId+uShniulX+oln8d3+FaCK0Hcjwg/fis9fbf/mHRL0eb3/Qj0Sxq5QppnajmqWSHx7nCvob0oh",
-	"77gidtow1gTIj7duawsFAXysFxIdXs/+U/622qmaXtBLFoH7CB3IkMM7dL+6/A3zTYUP1m14INMM1fhI",
-	"dmw1/CFUUhlTKnLb+MScRlbymhm6uNzmN6vAt4jCrH62AQM0p5rIyKMi3TMnoVaXHoSguC+fvvw/AAD/",
-	"/w==",
+	"7P3tkty40SeK3wr+tY6YGS+71Wq9zIw6NjbaGs1Ij/X2dEv2E2HPVqNIVBXcLKAMgF0qz6OI/6dzAeci",
+	"zoXtlZxAJkCCLIAvpZbXG2f9wdMqkiAIJBKJzF/+8rdZLjdbKZgwevbst9mWKrphhin41yvx3F+1/yyY",
+	"zhXfGi7F7Nnsw5qR+uGMUE1uSq7Na7l6ze5YqW+IoBumCTens2zG7SNbatazbGZ/nz1r3jzLZor9veKK",
+	"FbNnRlUsm+l8zTbUvnRDP71mYmXWs2ePz7LZhgv/z4fZzOy3tiVtFBer2efPme1ypbRUh/29EeyTmedw",
+	"9YbIJTFrRrZ0xciCLaVidS//XjG1D7qJ7SX69OTsLN6NV4W9M/LZvOj93t8ptpw9m/2XB83EPMCr+sGr",
+	"wje+fENNvo5PyosPdGW/b7emhuyoJorRov66NaMFU013Xi1PsK2wE+wT3WxLe/mvs+//Optl9hsMU7aB",
+	"//HX2V/OTn789beH2cMfPv919rtZfABeU21e3DFhgpHovtzecwI3nbz6KTXED1ND/JpvuKnb7kxbCRfD",
+	"Jgu2pFVpXIMb+olvqo2bwQ0X+K9GqLgwbMWUe9cbmq+5YPERt6+0I07JBm/z4pWXlTZMJRaAu7lXHJqZ",
+	"2El1y9TJeXsy/kJP/mFn41v3x+nJr7+dZedPHn72V77776kZegvdiAop/OdYMYV23SuqzYKp+KjZj9hs",
+	"zTeaCLgrMUp4cUhHuNk7g/+NmM93Ik9MpraTecv2ZENvmSZCmjUXK2J2PGdkx+2/CCUF3T+DKYbbbdeY",
+	"NoRrQoXeMcUKqxA5rj/ULxmRiii2rDQroB3y+OxHslszxaAhfJDotdxpXLtcw78EkSIH9dQIQ15KwU7k",
+	"8kSv5fbkYXJxF2yzlYaJfH/yR7ZPrbDzs1Ga9T3VOiEvW3vpi9XaVSXic6IqMSQmqhL9MjIkEdcsV8z0",
+	"rAkNNxz9lUH77oWGbVOvspe+ePm9lqu+ESW7tdSM2HdpQhWDfeICZLGkBsR5SUq2NERWJrU74rCPHubX",
+	"cnXNqIptXe9EuSclF0zj6jBrrolhn0xGuCDVdsuUXUGltKskpzq5YWt8QZ+sH0q37RiP6oS3TgHIsmCK",
+	"mDUV0LXk26GV8OVLqTbUzJ7NCmrYieGgWeM9kJWKdeGaqTueM22/H6drsbfzxJVVVBeElqXfcey8jpg2",
+	"jW8Ku8kN2+iIxdXpKeycr/DeJ81lqhTd++/4KAwv0yMp2G7MSFbQyhEj+YYZxXP9s5Kbw05cCrKWlXJK",
+	"mdwYeUMqUTKtyYrfMZHqzdK2dnxnPsjYeOxGvdrIL3jxn3lhEobi0i42YyfCuM2Ogg6gi5KRvFJ3bFT3",
+	"FNOyrKDdsSrK9e2qedL2+KOmKxafNeyu0sZuvBfYZSfxGynM+qCjzVZ5fnb+9OThw5Ozh2Nntq/nPzkp",
+	"h77GJrXVU+woByuCbBgV5oIYuZFKRaa+2+XzdJc7EjHc4c92M9FbKTSDNf5eyUXJYKBzKYw74NHttuQ5",
+	"tV/yYIt3/Ne/aSlahqh9ooBO0NVcVkbzgs29RZrNCmaoXfz2st9HCsncENiThjt4wQNEsZJRzR78fpbN",
+	"lpyVxezZ7I4pzaXQp3TLYRfcsGI/ezZ7vpZ2w6LE4AEHzC9Ujd9oYg+fp27TZNrMuW3q7OGPP9KHi/MT",
+	"axaefG//7wf7f2fB/+xQGmoqbfWd1WjcwCz8gRbkChtrFhhdyMo8W5RU3FpdOG4O/GjDPLTF5QoNQjAO",
+	"l5SXzJ4O0YyDibpiRu1PLpcmZkXDz2Qtd2RDxZ5olktR6EOzdEP3xB4fTsk1M872PP+RUFGQJ2ePTluy",
+	"FNm0/+PEDcMJHuXanXgpd2gzyBW0CLZsVXBDcrsvwaaEj0dfVGssGBw3Yvb6ZZ4zrV982paUCwYv3iq5",
+	"ZcpwlGGqbw978+e1JDkVsKq868FvbAc7WXvvymYLltNKs1ir1ECT1qbPiBRW8OyyyRlhNF9Pe03J7lg5",
+	"JDP4+eBKgU2Xa22bi3dtWZUlofAE2cmqLIiht2AgHXRGLv7GchObgNDe/Iu/z/e2GZwMBv7Xuml34+ds",
+	"FnbZagxh7cC/zIR0Z1xqZdt2NXi66Rg+7Rfc4WybsXtfNuNFdB6ENKm5NWu2J4Kxwp7ZllINDF27ha2S",
+	"9sKDt5dvXmSEiTuupNgw4X+hxYYL2youBlniWTBXjBoGv9vV61qxV4Imoh2pdEwbWNGn+lZHH9lRYVjR",
+	"c+LlwqqIIvZ0RzLAgQVdyBopce1ndp7SsuFm9zl8OcxqUXDbE1q+D2Z7SUvNso4A+NkbcL6F09Q1+wO/",
+	"ybcwKf+Jc/Cf37rB/89g5P+zYNtS7u2f3z1wzpSTX//rd78bHCDXgcFheM1jgl7rkfqPYTXhV83niD3e",
+	"mjpoMt4xw++42X/Zwlvsowvvlosi1Ag46ugHNYrDX+yTYaKAP++45nh5I+9YEdEWnc+iVgLhJdCFvu+7",
+	"nzF3YxXR7aoqozqGCatZmN2eF3vCjWbl0q65cCsZXnrQetY3jSVTMeWZ3wq5K1mxYsV8yoS2HkzMbk7F",
+	"PF9TsYp/uFkzVHzWHGAKjJGgWbAZNC9hL+WhvltIWTIq4BVSoJ6InI2rfA3BByELdiqXy5ILdnPRePd/",
+	"/25hjUS64CU3+9+DnQg20saem6PKsln5Y1xX2QwEdz59hxpuueTiNq604ducEfzxFR400HeIY13p+P4v",
+	"wHiPTKM3s+P7oySFjLan2R1TTnH49b2jStjL2SxX3PCcxnd8N+tzxag7ZKRuScpefb3yLodx468NVWbi",
+	"nOkqsf/DCG2Z3JYo5M57i+7ghfPCRJrbbKhKDTjXZKekWI3cjpsFEsxI0+XmbfU8O9lqDUVrLSfVy72o",
+	"UNBTX7Bd2eevcfLfV2aiKdEI3KAxUcVdWaFCt1M00icTfhy2HP247VbJO1r+jOfhSZ+WryXPOzMyeCCp",
+	"I2MHPlnUL3Aw/0YT+9wpqCW6QBv/UL04/3lEvfhP/y2i4PGXRoO457Im+uNvztwnDlsFLoYFNx0Mczb7",
+	"dLKSJ+7HLd8yu2+ctoc+uOmEb7bSba3Uistsxc26WpzmcvNAVGUpt7r+r28OuuSb9O7+3slMOOopN5qA",
+	"wBBKtkxpKVy8SJ8Se5eszLYy6MavZ0xn7qasjkrNF3vYcOt/U1BObRnCh8ev5daYRcRrq+RmG5GuN3RP",
+	"1rIsiGJLpuxS1hlZVIbYE6PdcijBmEtUfxpGsW+HpyAwMeALT8mfuVkTwTiaIfYZIqQi9vyinY7eraVV",
+	"mWRNdeskbSSMZWMNXOBRThNa7uhe2/dMO/lbxSArM3eemlZU+oenj1tx6fMnP54PxjLxIDZpuXdWiZuc",
+	"qQvkGiNU97E+qoKbF8Ko2Nkj90afcz9q6HJlvN8valfQ3CAA5PDKhO0+V6xgwnBaJk7NTGsuhT2vX75/",
+	"RYy8xS1hRzUprADvuFlnzton22pR8hyQAoGvFz4Hn7wtNo8+7X78+5ZGv8m7VQ9cgCSXBcsIBbvWGoSA",
+	"ugEHA5ghlOB+XpCCLbkA1QN9tGqAa3RmwYqHNgRDKE9ulW21JdS5GCuln5HHP5D/+X/93+T88Q06Ee9o",
+	"WTFt7/+363dvL4iAZdS7apdJ9z4tCmVXHTgON4zYO0/TtnO7gVd2iEuagx8DvJHOG9zjHQjnwIkToVse",
+	"Hf7QqRzd3LTbP3sVpZX0K7wVLOe/j/iQfE25yGC8ZWXIim7bBgcX5unjWTTYemAlgomHqyPzayvw4biv",
+	"iJoktuv3Yvg1qz2iHwOI1rCHssc6DAb6EAfmMBg3sAqENPYYKHessEvG/vOOlrzIyA2642/IQkn0pXrj",
+	"RN7CYEErdirQbR/1adqO/IkpvnRhlcPhY8Io9+ehXx3c+najJvma5besGDX12WzJRcHFKtLqpSEbqa1a",
+	"WFeiUNhiPXPtrm2bIFHk2Pf3liodKYb2saxuODZ3XZFYM5pwWwq2c0GFESNim5mnT9PYFrGTsYdYkrgF",
+	"2MGafYprkdu4HbvjRjCte+fTnsA1sccwa9qiT8jjxexix7M8zrrcbKmbpIGRBaH0wuSGLfzsQCjiS8as",
+	"7W6XUyPVH9iKi6nuWWf4H5yTFEMzKyPauWq2aylgQXVBfkMQpAPrfsyXVJFFN9b98vdY0I38+xVsurVH",
+	"n263sGmCsUgNJR+vXiMc8P3bXwjf0BVLuE4AUHS4BwiyoJo9Os/ABN1vmVVNRpIt1SbeVKV4OrJRd1jT",
+	"/Vj/fg12si3DQMTG+g80v622KZ9x8sjc0WMDLmUTW012n9T8H2zk8mdKyWjIZA8BH9DgF8QF2Qhf2l8L",
+	"Xtj9IO5Fi0q77dSSl6xpyYoIHGbsVHzj7F+ygGH7huyUTMznHewZtYMqPpJ2/7LWOBPWylRMG6mg+4Zw",
+	"YY9PgrDN1uxBKBcOMXWEpyIR0sHJvw+jwIlRRPvbOwrnUh9u4drfPd5U6Dx4uD3fMbWfg/0bU+mV0mTB",
+	"zI4xQcxOupnVp1EhvGXoAUjsC24PcFuRPcnfsq2JN2WoWsVUx8+IUvPbiRRGydIalAJjjvrRswcP/vDx",
+	"+R9ffHjw/urFz6/+Y1gfuHdlrbFwXxMdUkVFvv5AV4ejCfiPlA+ozw3sTnvRa86vcnjspZFw+eVCM2HI",
+	"zi4hcDNgl3QNXfAngTUYh8Qdz4dHyUE2fU+z+lt7hyhidS3gWt8wTFhY9VQMuQHcW4N3RPtdFU7sOvp+",
+	"IyvROVvLalEGusU58vBgTaf63v0ziTDAhlFdqWEtAd1/427u91Zu5B1Lyam9ltbMcJ2WVjGs7NGNLxFe",
+	"ABYdFUJWIp+yA+pcbkd+2jXcap9ZUxX3AodKpKtsqxQ2BNxMRdRSAZguYPDaX5SY/riPFj8xjFf4Gc28",
+	"bNXfVE+O61RLOFrSlZbge9m0cC0cH8NoS2MYHt9WtZbdsI1U+/mKL+qfVsHlXGoTPXli49NDI81K7m4s",
+	"ilCS05KJgqpmwtmnvKw0v2NvvJfyLCYF3QyNsyDY0miGY5dxs1q74Dr7e8eJWx+2nLDhXuAg1OgQRkQe",
+	"JHk4Bxi1liBvhegDjfBlK/TggL5b83xNtkzlTBi6Alwuvt52DvCiF+Th2dkhOjeAcDfDPeRBbvDcP/bq",
+	"hHTekx1Nw+gm8yCmzAcpDsFMX3LmG6Em0gvt2k+SX2a2x+iMcI1hn+EYXXc5urie0y3NudlfVaVbNeNj",
+	"OtbcU1JuiET/HnoD7GlRhENlZzq3X4Q7RcdEqPR+brWEk5HYIdW2i1mAVpioISWjAPaGrCJrXbqJe/7+",
+	"I5wkuLByDw7r3Zoaa+xlpKjgROFWB7y3Rpm69ChrsAbL65ScZW7FgeWU2S/58QwFVu84WlvcELlcnnY0",
+	"QyCpZzFJDd8fV1FruSOlFKuMPDqzJ+ZHT8/OLmI9enR21nq7vXHo9XbE5R1Tudy4xMOEJW93cofDkMrN",
+	"Lk7Ihu7JgtmzGlN3VsmcnT60/XyY6Obj+KY6OGjBdnuwHJ7TrY6edcbDXlwTPzUPfEY/6Ajt/bO77XM2",
+	"42JbDUNs4KbPWSc3Ob7kkr/HBiLiLbELYae4MUxkkGpjl4P970UQpCTa0H3w72BTaBr3Ma55wVcO0Hqg",
+	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9ZSJtJwenLY3GcSnlLSsINc+IkDsXw8I7nfmM",
+	"O/0E47lSifDdlqkNLbm4HT7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rf7UWpkdxEeIjevNBKkbeV4/",
+	"EmLr+nBYX+HMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+r/H+qCPXnbAaKycc9/pV",
+	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuC91JFg1eKAbpO9+rv",
+	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3a1H4Wlv2b5PPMZP/4ZpnZK1cVF++y1B",
+	"kP8YoOmo5W/f4xd+NjNMm8FHPjBtrtjWCyvmuQ3JzC3wBuDNgb5IioOdfAh3RxTDV9hGllysmNoqHjsG",
+	"Xb+8PDl/8rQ3lLuW2kzES3KtK6am4R+FNHPq0/jGfbl9BNOUJ8gOUw6xNAociR9ff1H9fHtcW10JP2Xi",
+	"ttGIxmVl1lJF803ytgC1J/T9izenfULyryRYR8x42gPbVeS1B6Q9T+Hg3ctE3YenNFQJx7tLg1beKZ8e",
+	"mxSd8b2DxljR28lslq9pWbJojssLiLG6iBIyHHBNJDYLqX0bRy8VsYYUy41UcQkshE79Psf4/FwzEw9S",
+	"4D3qLqGm7GWfRXhomdPF/JbtU2A3fzn5brZJWX9KSqOHpbsZ7HCIfMO+GRyg1qcGH3YwTK3van9F1pac",
+	"UdI33bXeI0JrY7YnZw9rRAmoZSKXkFwcONcyQrU9Ics7pojdx8kPZxekENo/vONlkVMF0G+80wWV6QYP",
+	"28if412g7r04WPaPX4eENI3bdG+iXrNfENu67vh8z8+iaRZO1OOZ5UHn7coysiwy+FrsdPhBVjiW+fnD",
+	"R09n2WzHFmspb+MfVQtH/Ks+XL/6BVigOIJxnj4GdwRmlWm9k6oeW/eaU/IW4K9A2dT56sdnPz5NdsIv",
+	"0o5ISG2ewRTbL3UflREEF8FUu9eOHd95PGu468evP/zb9YbmJ3pNz588/a7+ePdWwM93X/3kSZbUFvEX",
+	"v7l8Du9y7+ZFM9yt4bwAKATqWAzReIIbiNvXEoqg5gIcdOOmoK3rIjEv0Uh0iyklB++8hqngRpO80kZu",
+	"mNJEinJPvmWfDFOClv5OskD43XfP/Ke6j75l3a7GM5FqrRpD2LVWHvI9KG4YMfJgkh5nPXr5wNp65nLW",
+	"pUEvdjPUmHG413aPJYUE6KxRle5GeZ4+efLoaXaUxh9QxEepYC6i35nVevcbTeROkGBHQD6X+Gf1hq/q",
+	"c2nkdR7QTUGfbNfK4bPC+NjTRz887n9FNoN5fifKPZKERQaWixl2JDqca5bfXkdyOAFPWolbIXcC8vtH",
+	"pXQ+L6Vgz+tk4C/KK4K2kklF3ZxyWhQuoxyTxsFkE6sEMDvhXom7S1xmuet+dBSbrh5iY9wRAPhF3GEO",
+	"ohlRX1c3O8felXzjKx8/ieUA9uBBgT0QEE4ugqzlhi1ksSc5UOxoIs2aqR3X7IJQREzxZXOXfdJqlr7z",
+	"bgAeP8RcgusfKMi+0ZhF4kmScqoUdxZOHDSb4EirPw5vsH0M+86NR3TB6069n6WddYiH4q4ojc00xPaS",
+	"s5V0lzaIr95P+kYD8REwSla8NJAhU38jEknWiW52i9nQFYNkN4jP05Uj5KUEXxg/SI+THVWJEcKTSK6H",
+	"8OY85chM+3oRGTmXy3lqxAIof80RRU3f97o2B7GCSGO04tqovUcG+xzDWLs11chUNCNMdV/Q0N2Bohkd",
+	"AfvpG0aFJlTAXNSisEvgV7DJ1Iwcv076/djzjYvQ9Pos6eqNvW2KKxsb7gxVLdvDC3XNYiBHp5oAAjDR",
+	"X+j19GGYAlPoshp+ipsMii0cNlxUkRQsL6kCxMWuFdEY3ELrAHq0Wy7dXyeWvE8elMt299hGs/KuE1w5",
+	"fjeP4+kvyVIxVidNRj1sx89KHbAdNwI1zNuusJ0knqXuwoHsWw6gghfTRsbZTH3dDEACh2semfYyB/dp",
+	"FDWygalKxHHkiuEa0Wm7pbfvV/XzoXkz9pEuBtk7mPHVsfU5HfIQ7rwxwENtTgy3grceKCJPpeojrYfQ",
+	"gAACcCB04RxkbR0TEfC0zqq/o5te+JWj7OMwLOmQ+xEx64NXxkcFqNcD3vaONt9WKSYXWUBqP1nTO4ag",
+	"UPDzA5ZrFMg5na7tEo6csQtgg6hmQ9jvxA5CqtTIhKjkfNab/WGeuSqkYEXNcX/L2FZjcrvtEOxgISZQ",
+	"uti7txrgawGzjA05+caff40nQcUV3rslvPa2WrCSjcjNaNnnTbuA6Ksx1nEpkhu/dCa4GbZS14icCY99",
+	"CiakEaV95NfO932a2dui+tLjubrMG7c1QBE+sPGzgpdnpWS1RdcPK7iRihSK7uzRYansTVTJCg0WTyA+",
+	"erdDdvIIWIx9inD2nQ0mJ9nHxpJX+Nm8F94K19hRXIb2uHRAtT0VDQ2NJIQWsoYTDomVlEXbB9FiQoDZ",
+	"3LHFqdu1Tpm4O33/7upDnBgBwInj3Raua1exrNxjgrjjMasNXOqKLccA0ERduyKyn41DbtaAka4OrKl+",
+	"cypylqIPSEOdldyACkSmaQCqOrYaJgrcEhwESgrWOBsNMP7D4aIS9hTLzcgNzeNYvi5irYW0bG/6NRFU",
+	"zL7qgtiombW63CeK11sakcWjsD6p6XrpUOl26zdS3nYzjZE3ZcFWVGCWpuFlCT6W8bMzETF0cJqGn3vH",
+	"KQrwcsqk33oORzpw3XYsDIeTt8IctYkcDnrKm9LeB499ivH6YAKoVGRbVitPvgIryolcFlZb8BTvEa6G",
+	"UW5l7ErfyP+p0THTB9+dfXwb48bx8CHdthdD59EUV7pOsTa0Co1NyVcDFhvd47DESSRyuQS2tEuYNFQU",
+	"aLQW1ohk+gI5VuxULu3cI58jWLVSlgF9hc/idw0bR0JSWz9tllugxLcvAAcUy+Ph6ENGvuBbosc2V9gn",
+	"AcEQzOykSpCUOLK49EhjtZnDlIYRCRiJR1t+htEOBQzQtw/7E2RjaBCP4iocS0MygvqtzuLx1G/9tXPG",
+	"mrh1Ub37MXK3UrO3MobmLN3BOpJS2IOiTXu/O0NbYm0031ZSa2h2xWjhyPEPOcMn+IqCj+1xxA1We6gH",
+	"0H4PhAyiBE9X9TXcQ+A0byRZAKaGTXAg+lHA8ETUzdWspNiOBxcjTmdrrk7Ez4ceukQVo3v52qRPr3sU",
+	"8bPRmox2Wo4bnMzJS6+kuTE+ELW1TMRrElomjcfte38yhtgTNUtrueZbRqYZxDtdN9TOJ4h9xk90365q",
+	"2KrOE9Y1hBKTjz+f4B/nzR+/i9mGP2F0pGibEWX5bjl79pcR8gSPfP41RsAKQM66Xmg96P6Q5ZpxLj1W",
+	"ON6+DdIofjqBx29OU/r6sOP3ord/qrkeD0XFm9+9JzWZV/bg9Ud772ghdhZtck9sevVOcUcx1u6b3Ile",
+	"kBqojsJ1zmUNQtUiVlirLYz4A7uLvWEARtB/YPUdDpz/PZ+V8sJbKzVFJ+K6P7UrzzEJuWlgkCrK3Tc+",
+	"d9I3vNgn6uxIseRqA0VT2iPvUCKFw58dknqlOW5yeviyAPOlybfvX7z5Do6KDu9Wb6BAfqwqbVAYXK47",
+	"jFYC69AX97Nfv4fKn2tGluDvxMRvF1NDPvxRW9bB3CWDfY7mcXAu60xZcPKMn9KjXGyKL1Os97YvPkDK",
+	"BXlbleW7rSZQBNFVktSmHrdACMmlH15uCF1RLkgloE6YncqvMLJLyksuVnMdr/LoBxecMNYusfePH9eR",
+	"ue/d7ga58Etg7kplF3hg+G4tS2uWQYRBqnjwCIT1eH1itXhqUXAsJgZUwmz8LHV2k4OkuxE4kG5/ERTS",
+	"Y970bCVYkGm3lkTTO6z5ZOUUgmhYFBU2G26cuMZLKm2Z4rKYb7ioTIrwUy6NgwygygPosl+7qZD8Rt7F",
+	"2vsJ/RRI6wxEEfU+6OC3OC11ygk4LzwiodKtz2g5cLzzsEOUu6PccLG6AeScU5aoaWsNXy9osmfmouHM",
+	"1XRvOwrw+Ru3OG7CYKBgO2t570UObnD3qn423UqUXEerWHnZlDvhiK1hUPqH55S8MoAU99T6NZDNeYSw",
+	"1pvyDF4eWegmKHNPhQPcrTg3TqBjSyLKW+DKMay4GVIBlWYqjqn5RTYFdhmylmdBFWrgCbWnELKjdugo",
+	"AKEpViqKVxZzWRbRldY0ZzByrY0m7M4ORCgNaNbOMvtHSd0fjNr/MsEUz0djMJGeoWaz66xRp2qaRea1",
+	"XeZNNK83DmMJLsJQwzZqafQ75K8jTEPY9aaC1hN0Mx/q/WBN9brhfIS9FoZ7Lys8Z7dUTghib8PLHw+G",
+	"W11fxnxqCgXecPr3GV3WFAglpCkZ5mHddgaav3HJxvWGuytqVL1bEpi9zMM80aiZYFG5xmNGcti4bOwk",
+	"3G0Ce2madfpzABHEm07JS14UTNSE/IAEBi7+jUQLdjNaL0HzaTuq4MvloGqz90AKbSrIYq+4wxwoZd0u",
+	"/XVYOm6KeeGddFEqauFwjCXLAEBNHp5OA8hsqTKpklzKZck45NKz2pOWOScbeXv55gXkUrHNtqSGwQ/D",
+	"IaPwZB1Q93sZGbUeazVyfH0/PHLF2TuoXschro2OOp1UVquppAy+SOdvce7g4SGDDiXrUaYs8Qi9ToJF",
+	"pk8t+wMP2JKNHWLXJTXE03stgRranooUo0UCB5Z2pLsMCz1QQazZ7OuOHH28qgsZx6hOfPm4oR2kCL36",
+	"wWeMmab7SEc/dOp8tUIU0UNLskhiXdrJOVY0pv+iMHloL9dtkjhIP4RKc84Qr8tLtrZPbHEGS1huqIma",
+	"VIcdDuqER3K5ErwJvUqf+1yKXvv1XlR4P5dLQlybgHYkUGLYtvYEew9uyvyeyCliT3WHb7VbGh7jghTd",
+	"ppDPsBbsi54dTHZ1TPQ9Rrz6QVXsgJ308OSZSuPZoDuo/Xi3mO8/yXNIFkzzAg9HkAxZ41oHc1zTTp1X",
+	"reMpVRhp81kgdtPw+RbQAJBzcnMRdQH1DdSj6ECNdvBc1MAxEOjM1U9Dt0LBdJqAdoq51vDPnp/dr2/o",
+	"iz00F+RJbHhr7s0fBsl1v6Y3B2rb2dmxuwOmY5t2hY/Qy5MgO8DqRKw+lROX9YbobnB7GKlYgUBCiVXy",
+	"kDi/YMPr8jBBOcOCZ5H4MF8JkHSHZKx9BwN9Yt5DumLGnyMGEv9jvRrvccmQf+Plhw/vrxtsJWhoO0ee",
+	"HyKW1T+QLv713DaD2nO6G4cKlBk8OdfOs22l10xfYPytu3ju0eFj52vMrnZNXaLkARUAuA4Oj9d2o8Nv",
+	"goIXuOCsle6Ejrq6kYlS1c5REcfK9TCOuANim1SkdkjAcsuQDYNIkd97VLNlo0ecLa7p+IiX3I5U5GwJ",
+	"CbIpY4qaqqaNAY/IQT5toEipsUfmFJWiB9TfT8CrYr0BOGuCQ5K6PSWM9xRNZzWsqxYdXrn70oSuxuvf",
+	"VO32PniNOISkKz6Ws4U9Cjyl9YS52RlkHfNidD9nPCeSX/Ns18PJ2/I4jnQkllKwYu4LZE5KZWhxAI+D",
+	"vUTZgH/NEkdTKMopyIJBbYRnhGLuWkBNZVdFwVaKFqywR9WSQSFQh6WuKysIpBbdZ8RRi1rlKhVZwVaO",
+	"pYkdtwz7BJX6udURUNXfNcuNRjJ13lgrPkdfeSIJUNpGEg2E67UFj9J5muI97n68PXDXFNUUCvKJnCnB",
+	"8FC2W+8vkO4nYCaqB0Eq3/F/FmVhKuvwnWDOhyZcbXpNVhJGHko07GAIE+XmhxNl2KctV0wP6UxHEwAH",
+	"rJLmt3ASswdIbvZNnVz0nH6jO6UjvtHEl6RVVRnQkmj0dN97qD4Iza9lOahUX0pMbB+rfqdR35cMERjj",
+	"3Qklu8MK7X3tv4abwN2yZHa8+gud1ZRFbtJcbRTnlwrnODo9EQcNkGAbGTcQGoqsQMsYd0hdMCgSDHXQ",
+	"kePCqoS4D1XeOXBw9xBOVgA4kak2QkD9ZJZxe2HuFECDOhkno1+aVJ3NtlVZzl3V4kHAclWWV+7Wz9kM",
+	"/hjBJ//v/j58pmIjHqhYXfv3fwXT+iGGbU0hIBfUFRio/Ryp0I/XUTTBjtWUF6ho9RqwYguWy02dqo3F",
+	"Vm7+48QN+smr4qYmAKFVwU0rQaw+Agjp35Xo5x2P50v/ouTOnR7RowzmyQWhpJQ7hhUq7TZbFh1Fms4f",
+	"d0lE7fe8hYS0xqQ3dliS3BM6V9Tk0aAR8gtRyDpGCF4DOoFK6nrdmqzWEWsiQ4SDVL9EyvNoTYzjchtd",
+	"9vW8kKk0CbxupGkxNocV2sayel9Xmw115q7cLLSRgs0Bn5LYkhszAOd+KdVKGsPEhYO1GLdxO7OvARxa",
+	"QVXMWSITCnHoipbz4RRJmPkGbQ0VuuDZcg/0ArXBhaag7TsoH7C3PHxgZNrkHVMFzydgxf/kHogZytSQ",
+	"f7/EpW+VQBsQC/YoAI5cBaA7yYvTgORgsrwGuXldgbVqwEil4xpvQwsG9rvTWhLsro9Xr1FD+Pr5Vo8t",
+	"+R0jznuahT+r8Pu0W5mjHcB/wv4Nc0FPqV9Ra79ohrArxdKsx/biC6ahlRmSIs1uYUq8sdV/SASixQjN",
+	"Tszl9sIeXV1Wd4OyBWQwRPq0hwF7H2w8K3OCTBm2hQ4OzgnQQmLjA9/bMGd8FbyB9/h0qDVLKKDu/DIJ",
+	"50gkyi4SWaQ+8cBFYILS7EaWxZTMqJhsu8+rHSR1P3pgC53xvR9nSXfSjmdpj7kVIvwH/pA8y2bORE6E",
+	"o+vWjqHZmOBSwVNZwWiB9vqYVH6ryu2W5HZMfwKixT4jzplGuMjLqmDFKfngNlR7/nSEbxRykStR2FMU",
+	"3aODxKqndmjHHpj9IaqOPp0/+fF8RHHHztl9DDPLtKOpPxiNaXmYyuyyMe98sn034O6BEGAGAJIbyZCQ",
+	"fbIbFPNmaHvsHj7+/vEPj54+/n5o+LaK12UqIqVvGdoeWWNHAw8A81sk5iBR7niiYRLJw/Mf/FG6M6NP",
+	"hioQBie+MePtl+y8pAtWRqT5NfzuD9XOrbapNKZnZnhauLll+xtrXdk//htADG8y51QL4pdh8Up/mPEG",
+	"nOtIt0ZpHQo7/yF2bq/jwo/OI0ZOYDelagF2XzEQfeuofrryxf/ILdvjMtSsZLmhizIoXWcFMVoC0E78",
+	"4ZjDKRg2cCQMxEFfUw1lQSHEKjw9LyoII4neUhWE471sY8AEbAKi2LLSFA33mE0Qx0vH7ap+zf6Tg4B+",
+	"Ebtzu7kkMaT3fE1yhyu+Wk9/KkVx0U1Ltz3y78g8F2oPOXTsSw9z6fE7E6RMXtiBl6mdWxuc/91XjyZj",
+	"ajr2My9NLE536RzmrhQjHhkxBsmFNow6rqEwtIunsRmmD+4xoOS3fbu7tdI8AgIk56vxD3jSVm2q/BaP",
+	"c3hAPcZ6+CVajYotl6wGMPWJin3cY0qCZTJfuWbHPjvt/s40rpBM5OD9WfAd/bN8v7biPyW09lquXkfp",
+	"G6clMMrtNhbqfw3I87qUBPKPIvjLwSZGeMJShOQfsLZDXW28oRVKMhx5Drz+ccOEFM86GifAaw2i1W+H",
+	"0/5lxJ/Jo3p/V65rAESHqGM8ScKYF9yvpLtO38eh6Pog6v7V1WVcM1pZfC2jOfiuoE+KXR2IheqqPz4e",
+	"g9WG7EkrHuyMAp8vtbcSV4puYGNJJoIcEy5tByZHFt2Lwq8aNinfV7r3FBAOan0IxvEF53udt/KWCSxN",
+	"75Fx84LuI6N/CcG2ta8xbm8Cmx2eITtelgS/d1TwLY7KFzWxO0hAVlfcb/m+gmGNS3stXEed2n3zfMpI",
+	"1Kg4Nwg6NJabYQjqvT8ZPDsPiQKC9TVjocPaSsdF0J0VMuvYuXA05uGpZAQmcLIYjVea9Ty9l2U5mVzL",
+	"Pj1PLmznoUzCt6cwnYbvGviSa+PSsyb09mBxb2VZojf8AkAsVv2f9imYWFGhjpQ6j5IdFyYKHQ+J2T/V",
+	"HS3jfqdWO0aCY6Ghpd9J7He85UozNfbzQQ9Hv/cOwMI5BdhMpXgqRcOR59nna3jqqAbnVraBLS+OGaQb",
+	"1qBgAZUKftkxNdwbAQhHI/JNfb1qTXkwX1GpdMfkQ0SxnSrnzdKn5JXwHi1gGqI1EpyUCIAyGjmWMdRC",
+	"Cr5cMsUcBvRg70ZDd5SJ45nKUgX8A4xs3d7gob9j2LFdX2EVB1+GZlwmnAvEf85mDnYz+lnHI3Z4hrZi",
+	"0SUzzo6tvHRQiIrtxxZR7nESjCwZ8tyxMNTAGGSPInB7y70Wm4Z6TL+8/lS3vyC7h/39gzROrrXLsEZJ",
+	"lkuysJdUJewK9vgbuPNQqp0QjUc/Ock5MjZjn4bKQNEv97b2/Syy7tluRBWzfgJI0Dr3wyHm1NBRjKwo",
+	"CpCjaHtXmcBDhP9yrKi/xktEBexlfUSjiZ3s/ccPuES4JrfcFyY4JZei5aauayjcrKhhiMG5UQwLEM6h",
+	"fOkNoZrsWFleNGnd5MYxBt6Qbxd7sOucqxy2phvvIr+BXAbbcmZ/rEqDbnR7SpozcXfzXUZu/JC7t/u8",
+	"8KDt7+yrfT6A3jJrm0D5A/thN3iqubHbSO2Qa9QiZqPXBUtVvdLWAWFAhlDV2tTxNdkycvPzqxevf5rX",
+	"HW53n1AoMXOQleMeBh4WjX5pq6KWIUC3BYqtJbqTldMW8b9pKU6v6O6NS2k8kh3AW/VfYpAOEt2F72yF",
+	"P2umxKZwFfIIHxKey4KdeHFw/3amS8tvbxjdBMVus5mqyoQ/1PXqquY2T63c+2PdSPNXgMB5TowgpfVf",
+	"lMuiCLRhB3Pgqn3Um7K70yUnn4UgdWsbqwrKeUH6X9xYv0eGxn8WX0U6t+kSvKCJPKZyT9YpisbeeldB",
+	"cJg6Fq9IRnbK3XEMnUZr8ehUxYAJ/sX2aoxxQPXzXVlZA7IispalL8ATSyS1n/nMyZ3jLgTpuy+2qs7g",
+	"+oEIPqBvQCezeofPTRrpdlD5SVhdprEc46xxbwEDhGnhmKTXkGkQnzi9rTBdRbHcGrKQKbi2u/Bi74IK",
+	"tvGD9NRBDxDM3IgMYicM8EYMZdC6SE9UKAIqtLeMgQg1fTzElEE/5lKUqcJUVpGwO852CIPEXNEDsTsl",
+	"ryAdqCWKVLhES1ZqZgdMyF0WJmA2lkStT4tgAGCH6K4Ih1E4UsiHRMXalHXZwY7OK7V0xbCanc1zDfiz",
+	"TtPRELRiP2LvKAHwc4dj+c2SiC40RZeR3X5B9UB+QS6F6bX/k2T/KSA6lnQHnyAxO56zC3LmvRq2l2ND",
+	"bnRaGkC3cFL45UF3k4M3nRijO7jpDcz5SQtFYUO0A7KUKjhseDd2k8jdA2KKooZGzuMBEsuzwCP6njEs",
+	"ertg1jTjRQTy0j/OvhuJYY6FopJ5bgjTGx/VmZh/MxLybzvdX1DHvzmbJaoQhW0Ehndhf8bYntUwRQV1",
+	"ROyPCWv7RRvn161cK+Z5HYqJ5KzTLc0dyq2XKt3dd1WVWKDDpeTNIREslTzmtLWV6p5csKFiHYXcOBE5",
+	"RPWuhFRsvlVMsyi571vAp3/jKmIFyHcapJZ940DwvE70lwrt1Phu6N4KYPvIVwPIXade4jbhXFbCWDPB",
+	"p9QdkXyWyIiHS3azThbp2JY0Z2OAoe/rG7GSi1E8T1Mc2Ifiva1UOdfVcsk/pUrtSmtlLdiai8IDJk7D",
+	"FGNBqB2/rIkBbKUaXwDSyVCrJ3WPW5/mh7Yzjlm4lGLLOViGv0yPfE7FE7VdVSk0/MsPH96DVEP+pKx5",
+	"S2oPOhcriOWvaSf6nrI3HO6o8/qB8bgPTEao5b4e/Ch4y/Sd/+vq0ivwCwcKRbskXC0xPLiOZupekLOs",
+	"TRsXYgOaOkTfP20hys9GKOouw02P4u6EBigcS+zFC+CWQV/P4bI/Dfxip/gA4A3r2E4pc1pC5ZSJYeb/",
+	"D2wd96HkI2cbgcdFslJUGE/Nmfjeg8MKyMPAwhtm7ZlIvTMhEaKlZbpAmdr32fhGh5DTP9PcoEb68nqn",
+	"Y2F7tx3P85ZqjUFII802akJaCZ/bE+dReKkR+MC2122ADQYH7dLHszth53pE+ykccpdmqFhuzeg9xPxj",
+	"palqWiVfzb+OVoBOkhtGaFmX6z4yruh6fdCd9Oc/d4CNSWzhRTe88XBqeCMJtMFe3cdO3szNIZFs/1zV",
+	"SBg7MyVbJssoNDX84pw24JJzIK4656VDc59SYviNB50NbooP31SS4TgP6oe143PxybpyVcOM66RRX4Kh",
+	"YahR8HUYc9cB4yRc50tCsVFPvT7CETOOYTVm6WNWOdBoJaIJwsR35Gv7hbbbOa00DIH9KH8/sCs4+JH9",
+	"QsBb2RnaJeMM4wqYdniLo9MbRJv+xYAwx6A8EgCD8CvvBWcADSaJhpNL4/iAnD/7dOqI2eGM65I02fEX",
+	"UgyniYMjawYKjICLG+bnSzYi+J5slEx7HPlbNw9JrPhh8vYEKyLh6BtinjrgRepnO1qaP4BvIXp2TPlY",
+	"zLraLLaKCzO6IGI7kN+gqYFGwDEGJAqGtMb7Xjba1gR+vUNz7Zc4EF65ZYKUDAu/qD2QuNgz38oepTRe",
+	"ceWYMOcRLti96BaQKRu6J5qxDhPUBdmwzYIpzL/0mb4GT7Te6rWvnmUzfBNIOjwSNX/tB0w/7n95Sld0",
+	"MPkdEx+3b2i+jmY/pYusBjhhl54KrrI7WVYbZo+nEPMXBGNQG3yBJkLuwBPQc/LvOrh9F6L9t8fCwZHs",
+	"kF58orkp97Cby2Ud/rA7fegAOAAHHpHhPo0cbVLS9UGyaIoZ5Bclq+0HRiNb3speiusid3//IsXn3d3R",
+	"d9v1cKlvJ8p67ZMKYlBPB7MoIPd8MuCqVSd6+rDDOzPX4+QQvKGxPc0elQe9JfaeFGl0c5oE1gcPpeG1",
+	"a9sqq//ieQyEJAsld5opa4EU+nQENBl2kxQBsmOyCg7/nmjTjgjSbwI4o/lbG8yQtL8CyX1UQ76Usczl",
+	"GjERMYA8r+aXxuMSTFaXdZ4ThEw1MnNQHQABgA57LEtVFwfsKoG57/C9jo65LIvpm0czQFN5wv14HPFV",
+	"7qWxr3hVtNqsKnDbdKnTw1NB06VXRcn6KHGxVESaI7TmD0ew6OTCplKxnpoGigGBGLYdMFwVdD+SKyx3",
+	"9b0j/PBck40UZp2RakuMJBteCL5amwktz7dMzQssjj3mkW0Viw1YlckKAmMx8uVDFvZqi4HpEc6Asa7J",
+	"DdtItZ9v+GJkwzC4Q21/tEeYy42shNHHEXaiKyhR6hidlank1D4mznF79hiuM4cAdoBf190sWFkoGK0R",
+	"djPoF4gfzPjqLxMnjrxSiok8VuEOXEvWwtwqaw3GWbcmHVg6iuT4rOtXG7piz6lKpbxBrXqNDE4SdYId",
+	"4QuyYKXcoUullAiNXyrGSMH1bebqszhGSsSmuWiIYiGPaIyvIKL3alXU1AKrmxh7dnbFTUYsJYgaxeEA",
+	"8K0jm7HDUYy8N8iX6db78EWi6cpu42CltNyB6WzlChYEfrnvepg1gx1MSoVjRJhwOvmZlyXuHYu9Sz4U",
+	"RsmSbEsqoKqbpneRhLyCrxwD7+GyEJrlzh0cCdzBYVYkDCuXRhC/6OuUxNURXaV+n2/iqvHzSM8gDO39",
+	"+ARfiYX89KWuj/egId9Kw+NF3iqhGC16ztDoP9xgDoI03TJ9KfH0wQHXflQK7fe9oWrqEYx3ki07QOIe",
+	"Di0fBPL/jAVeaDGC/4gX2lFUJL5sW02EGv4JMz3cwvKVzqhzaJs6PdnjEV3Woy/CFTb/5CzVpZp3acKi",
+	"v4ZcRRdGcElR9njxu99+cxmXkB7x+TMwuyKOtckW70au5QEt8WAeY51Bl6hLBCP0jYZE69N+cMb5WRSd",
+	"UZ/OIxtkK4zSzi7zXAYxgQu+rLEzN/TTvHRdCRwIWJypH3CyacH+gia5OLbJnmSZWut24bCKraqSKsI+",
+	"bRXTgN399urF+XeNgGJlNpSSDTX5+qBOXBwhE4YqDzcC/CU8zLtzmP+ezI9JVj+WOXEbXTYbbhobAQrW",
+	"0z0pe21oWUK6/TUzhotVJL8GiNETjCAvW1wgTBjFmyRpeBB0+C3bGoc4Dzk1IyLnymj07S5vKC+v7YEr",
+	"tHJG9Y/WpTDa5VNs99CYttqmlCs9qrOar8R8mK7/mq/Eu2Z8DzKPm+HtfE1cy98x4W2MzjxteSStIAgL",
+	"qXwdL9UEfst5ofhdwqHk7uhrPa9plkeZCG9lwRLEx9ksLyvtaPEG23C3NmfzEWdve54YaUTbW6d91U+2",
+	"8chHMbGKF5Y4PPOPftcv7z/GXrWW2iQ17S1TgpUJ0MMdmysGULq4Tizlqk9O8Pw7cmhlfCvGrNwEC5a7",
+	"WNfcp4aWclUh+qA50SB/x6SMVTuc7zEhOIaNqUTeO3WqEnBMHPGWK3crhKOloivWN6Q7qoTXy0dGnWtx",
+	"gDGvJcBphAPJzFqapO3amLnFk1BN3FBvAY0PV3+FekzH8I+N9aIpWQ5O85W9x7mgvmTmkKy8DmPDq32r",
+	"fST5A0RhzUxd5jnbTiaaaCYztHOfPG65zx/FIMlcb0u6n6eoAGIwrNuEkawNFUU7slMXQOHi9nQ6JnkS",
+	"o7ajdjhA/J23R+Hh+ZAhCJ8YzrJ3Rvo39M/gUUxvSabBFyfWAiNNZyZO8JctjjED3zlYD5G6hCunfyDv",
+	"A/MRqMDj3af/JhfXDqY04ch8CY4xygUALKmr5OOKjDBRuIioQcoQn1fITY1MKH1ZMW4ADgJVM13tok/c",
+	"IOnXmT1wazz+ouO1rprdFB2E5gHTScmGUbt9gSXNY6dzudlQUUw7ndtzxn4reQyDdsUAeY/WAHiav9G+",
+	"vrfz+rpfiXs34C4DaD/jZs3UKXknmMMkY0+cn6F5ORTlKcspeDCILPQxp6eeb8SDfTKKziFvI3be0cbV",
+	"zahPx35altzqS0iE9gs8a1K4f3p7DcjV1tccp1KOhKp3ODBjS6N38WezJS87q3YSfrtO1g2V3tPzh48f",
+	"Z1GHxViAZ38Gbvcj/CHgeATPQpp1bKVV9dehh+bp4yEIiSPv6zo/D+3+tHszJsKwAAd1qY8XgMeem1SB",
+	"bK/00Ir9RhN7M5QKXrtyEGSrZM60fgZcEVRrpok9u9NSYx3DguSyLFluNJFqu6aCFf4ZpvszQ0fZClKZ",
+	"o8Vy6ovaM/zkyaMn/ZOcqE5gWxojrYrRIsFMASX6pDTELkui99qwjce/n9hHLmp0HKjnzXapvcc/PuiK",
+	"Ifv24D58Vd+Ih6ztfKVoPqa6jKPjtFPflJkxVusXbnsElQrS48k+UNxuIVB1QR6ekcXe5/u1svxG5PhB",
+	"X7H1GLnrrW51EPuVES4IbHre/vUbHDb0jFD07esqX9tz8vWrX169/QAQT0rQK5JgRddmqipCGlJKoAKh",
+	"rrhhpGT0jiFzmmOoOVROjmY7bunjRWhSg0HxDL5SVcLX9HGVUHU71VJCgQ6wbDZU3WKE03tz7ZMwOeo2",
+	"irn6W5XUOXShZVkZRqx2R9Pn3z5apfMfb16jsDukS62c3FivSrmoZ+GBG4wHvz/9tCmHwWfYoeia5Bsm",
+	"KzO+dpIduZbsOhhazWRUD+0FeXqWlOcfnj4elmhY1hEuMqh5Cfhj9CxkztaiBhn9nFm6bA/ksdZJYrfO",
+	"Zpr/g3lETP1hD59+//335w+fTsLljmbsBCK5GNhl01rcWIlTp1e3bade28FadiWuQFlRu7PZPY6ABzdO",
+	"94VK+J+yQaWmYWAb8SZsTkWdXNSp/hMyIaypC+qM6ZM20cjBn13RFe6LcToKllxuuVVGw7WLEzvrODEZ",
+	"xSWeCBP5A+S9xIj+yPb3cTJ+Q7Vh6o9s/wUH4z+y/ZVMeRh9RsoYYIxtZCSMpovhdI/2JJL8sVowJZhh",
+	"+jmeLxOubGaNdkz8Q94hKEdlnNhR0rRDXDwEVIHZSXJHFffw2g5SnJWbiCzbQ/xLVm4yZPKAWA1QGzkU",
+	"pWIlozoeWL6tFiw3ZaJVd9XtHE1TtmknT1nNimC7MLzRwTc0742NcZBRlKivMvYM2g8hPL4CsT1Xf6nj",
+	"9wCVWHMbQevxgXEJFmHdx1k2W1ZlGTVzXnNx+7xJ348XhPgabvRBAD8oYLllQjsvVdfb680+B+LXwIdr",
+	"FbNZs41m5R0bAemHgbZ9GXSav5arenQPfFj4jf1sn25zL6q8qaZvV/rC1SOMJNmNyZZx3fLbmYimgn1w",
+	"GEuyA3cdRsmC97cr3LUgdng6c1Q1CaCpZiYNMHdEa5pNQJXbBlOV4zUzKThwX+HtoP7DEeD9Zo79vPi3",
+	"1Z2th6FPeuJ7KczHvJndlK/DX4dDx4q5LWC883HaG4bEYPx7p9kK9UobZyq0Pis7HMu+6XjrdoWa/o0t",
+	"KoT4LOUMg69WMyglVVx9unamp6D8yy7uLn/FMYss8xXNvwfgzZFrrr3OUtP4L16lzqFORlqmVYIRNJm3",
+	"Pq5yXVOFPQStUdNXxs6N7X0Y/36aIpphk4CaJFY63J7o7QeFgJ8JTAbM0Lgo78Ewr3Em6E0E38mCkQ3X",
+	"motVfCesixL2z0hdRtBRAbiuxD7NJSO/EEqWk71xQA7sso2RmQRUQlA+bWRkeC21eWbPkL5sNtheh4B8",
+	"xWi+ZgEY57AwdKuEHbibHLsX0hACVwQWdLDvu+lG8p/GlNKi4jGujqvmNNJ0aIySy+2QQCmihMINbmi1",
+	"npGfXlxBugLV7OnjlpZY7IG+L3z500c/PI5m1QkxJvVZFuy5u/VzNltTVexc3k3/YRzk4aW/vQMZa8X8",
+	"Y1F+70qoUdLI0xzzBLcxWUzotkd8OD6BMEtqqlg60R8QuR5U+wyn5dsXz3+6vkRRun55eXL+5Ck4Yl8U",
+	"50+ePPzxOyLvmCI37phKmF1gAAl9eJN5Tp4lC9yiUFhuYEbPzx7HamrDo4nzgZLIg8zFqnnFADSmo06w",
+	"+bbYhiM3pFfK6PFvIEUxXqbvpUvhAouEa5JT23o8wJAeFKzh50Hv0FSq4OMYKhB8U88o/PL+4+SMkJ7y",
+	"AN2wJIyCBg3o/f9no/RQg6g8qIIPSVgOqOyyx6M2yQDIXxZxloAR52Z8tu5kz/C+DDTT1P3LjqffwaxJ",
+	"q8mSqjbe0368DkIakI+rT8k1/4erZMLdeEV2PAeLHsrocfDiJkhwBv+Lju8IqHH/rByChQclZRJ4OJD6",
+	"Fqzi6eNYnTUPGB6E6/Xgf/u/V+pxIhiRrzoZ4JCsUMlN3K1XPxDlgRoHV3GNZPiauOx7n/fYsstWNpmO",
+	"epIa8ryuxQXOFUzh9EkMqTISfEPVPt22YLuw+o9mtGSFs/dSjaaqcDfbv92dXZJFo/1ugDsW61pBhS5i",
+	"FBWaG+81vrmo6fHwKOtGJu730ayvFiKEz6LDjV97TCQA26xbGBP4O/5ltScYhaOZyrpRNwZRMWRHENNr",
+	"tYwfmToI3gl+9gAxmxRtrFIWVE4z0pWqSiBCJuBNMTw+RzLQuWCsiB36PwrDyxZFJS2AcRcfJ/h4htVC",
+	"7IEQaYHrEirxfk4GgmezO852NcI9AkIoNo67q5QScCFKVqt12PNvNGF7pjOgmBT78Wzt4Rwfos4b0RkA",
+	"Kb9hAvb56KH8WEEaW2Q5ePm9xC+Dbzk+gvmGGVpQU20m7AiwwEejJ/HuxLsVz9/HUbNvGBUaz0NIZqqY",
+	"yQHbYviG4ZH8hpobIgXCC7aM3upT8vz9RxckB5qLzIE5anMrc+d7beqfrHC6xZRiaxiZAzI63yvfVnOX",
+	"HzsyO2y+VCzF/8qoNk5X7ajOsL6GLEZzt0L7Pud7bH92ihuDh6URj0zKw/KkJZ0B6nFpMuMKb4/oir1Z",
+	"VmbU3V34fkOs4mcwyEMKul13qXldOMydIUwvjmumvMXQth/sopmiK5qVFlHs3pebhLlceDDAmmrHsQtp",
+	"tc6LP4KnDPub/lCdNpbHrT3FAALHh7Nf3QuvmgfQAO9q4eE23OxERtTIIym54KPh+dYn1R3sGcGr1ggc",
+	"EKysSkY2jOpKMVctwqVBg7owO4kFIzKy4aKyWtH/XNC9zlw1CfhtrRhDmisd4hcV3eGpqoKN2D4QjVC9",
+	"kXeTs4PEfkf3iQIEuzUvGbJY4kdBIBtLJMRtn0LJ7TwAmXVceGxl7RhIMwEAoLvTodjgTMKLCyy2h1sN",
+	"UINwn7Kx5fFSbalo2c9SofGkw7gY7FMLu085nxN+YaRm4IhD6duoY+wSciyA9wHit4ZspDbk8Zm1cBXN",
+	"jXtfU18jp8qcKFYwzVfisCc1Z8Lsf/yFnvzj7OTHX791f5z8+ttZ9uiHz/737/7772LLeJBbuJNnEDD0",
+	"O8+Lc1THYQG0tKc8M4zFa+G16XZbclbMdcBIMOQEb7Lrs9milPltHEy8h5mG8oBCgmgFRAC0tMKwWrvz",
+	"JlYeeubhUh6F7EUG4x+tejCOrEbTJUP7IDoodaTinpz+dmu0hlsuN5sYYrmmQLAaEZ1mYSluYAH2TlZI",
+	"ilJQCorUkzeS0C4YingMs/Cl5gZLu6EHzNra42qKxPJ/WW5YMW9zSHd23P0WiaV2PjEMg+iex/2ida4D",
+	"dLmqtGGFXbqYWAJu3jzuk+AhU8NA0qC7sff4zETBxWq+VVIu51AIMMFf5W7spc+2293fhofoshVPqUsJ",
+	"m0oJVpCiXXcmbPvOig6XYu56kyhZduQK/ypFBeElNX4Pn5k3EeJI5N1VCE/jMerazR7utZRlKXdxZTkw",
+	"XxDBmN8m0I133NBy1Cf+Ce+cSKB+UFXRL8/oZIeav60YYgaV7dXldqumGyrtIespvPL08WAArWkq1Uek",
+	"Kzl0ZKRFJBYiuiTa2KEjO6mKxh/KtUQensSC6inpYSQpJKlEybT2e9dtAqZ3x9SYEmn2S6/9zdHQT91U",
+	"L3QhZGiJUWnFUM7gVKgdCZCfy/VtnfzglWUn+bgswQqtedURW0BvGdnKIhL1cTfO66zIxKZZNxju9BsK",
+	"jLYpCiN8Iq4XcN/w/HaLPWRvZOTh2Zk3CEczlriB9Vz10QoDZifVbUJD4UVHqZK1zTrFcrkSED1Dx39j",
+	"lD6nJc9lXM8im0leQo7l6OPdNT73vHTc3gee0FQ5X0fGdvn+FUb8VLundw9PHz0+fTR4CmyoTtpSEczl",
+	"4cclxb0x4rpr1RqMTBQO1OwCOfZmLoV+dhjZ6clrC+AmS6k6Yi+gdJ5PlsnX4bHRveAEXuDRktGDI3zM",
+	"vZJLNBCiXRwbUn/ax6vXmFf3Z7a4tta8Q0yXjBYabetGde60fvbgwVbJT/tTN/mnUq0e2C345PtT8toD",
+	"+JIHl0ZkHp6dnp+dPj59+BgwLRESuT4CjDDhRt/y7Ync4pidgEfGKkGjKna0qX9ExYUp2Vl9luALZ1F7",
+	"IE0MbxPCoOxg15CEgdj1sCmSWmw/ueh6t1xCWfRkdEHtb1w3SLQYZ5buyxg8JoaHvco8JQA0k/yueFXu",
+	"qSeoQqdR+VD19KTakh0vS2TrYJut4UAKAruBUyNQ/ch7X2DpXRDqS2BBZrfcMDwnraljyJhAopxkBdeG",
+	"7t3JYTSB17V7ZjCdDkGX/hW903BtqJoK7g7rpHcwxV4ZGUl2lJtuAQXvnxg/gBtnN3d2eGv6+FmD+on2",
+	"jU3Cos6svQGZNvHUxeiAvPAQuWgSjCdy6c11MxKyix3vt9u4kolnaBoOTX0k5S6QrCGh6UGiBflIw8FT",
+	"RxLvkXhuPFKy9eIuXq1hCnB96OQxIpbjy5VGDimm0i0AHhKyWysb9BDmtBcFK6yxbjKi9yK3/6B4lisy",
+	"4n0MGcL55i57sv4nu5O34T+Xlbb/hObnwD+UtdCRwb/m2rB4OrNIcmkfJtjhlEGcCQaid7LuI4zczPzX",
+	"KwjmiSETmZFfiFj8GgjFHlTi/aAQ76um21cu5Wabf7dcxg7Ll6Gn2iCs3xr3ht+Ffkt9i7npdg/5suh6",
+	"cl9uauccetdrXVGw3Gp75CYBimapCu31h+YmVRHUe+o6heTykvKN8yZhy/Zxiqp2x826UDRaPCm58aM7",
+	"i6ZtS0cG2uPviUYXclmVBXFkAduqLO0gIBOJ/RF/IXuWcBpvUkUtk45h+y1sPLvpNdyesLm5KySAbfaP",
+	"zLWJOj9DnCK6Fr7RSFnhbG8vI6fkEiwBOyKNgem4f/z0W3PTinFVlnjAsjYT/uUoY1JH1+kZef/n3Pov",
+	"dG49NjQQeuX/2WferD70XnhKB7ZztpMjK5l2Eh5zBL5qiIcjO3votQxtOTTBw5VWWHFVs5bZnVpb1/Qu",
+	"li/iS/THEaUNyUA6Uj+893bTst0rm/ZdY6nhCmnuJyfSCYe6LFjOC+ZT6WjNAHOAcLydQ4UcTzDUASL4",
+	"0kau7pGvSuhLG+0A9VzSnBXOhnpIfuF/aCdQff/w7IcfWkR+Z8lakLqPeDKQzKdR6t642eiyfNCdolnJ",
+	"ciOVfkZu/iEFe0aWit6ckj+yvXYwcp9t9eAGHPi7djuQ4kOMLItIiZFH55E53SoufUijYzFt7JEazrqo",
+	"hJfWli3ljikihYO4gwmBTnk3xiW/ZeTh+Q+tYT5/8mRohL0xFqVtC/S3S1IBjquwqK63iwiYOtruKM7U",
+	"0UnsvVsJ8ztFN/N1gg7VHqpaegCwNh22VqpvEW70y/uPNdCM3EDDG764Sby/EvOS96MOgMbKJc66zFG6",
+	"976HC3KWtX3byLEKjbZm4OHZCKoxOgmm94E6gF6T/hKIWA99ZRApDixV5vPoshlCR+wfy6X7qxIOPADk",
+	"ArY31HBEUhRcYyw1qW4bT1hH4Q6woDcOwCncLf+rqXOAkGu+YDmtNEva2TuKBnVds+2YMn8tBnXX49TO",
+	"8SEZ7/d7Ci4liIzS0mke4CKL7A3tckHjhxxa7Vlu+FbEGbT1RphRe5RxFT8yYIeGBu2+Dt/1JHzdQ7h/",
+	"zfRDRLoOVLwE0dFT0dvvezfQRpvVrTkaYazVDaem4uN2paLVouujcsoyYTsfirIbUIFZDCM0BbSb6s6f",
+	"aqDNPyNxoZWK8K+RWoDFO0eRNz933AIOqe+LmEfmC/xCLSPFwSvGpy9UenRhzCZ/ocsm0E5PydAYRJAJ",
+	"2OgjoZD3k/MQflgoCnHRNDxvYgoNnZEf0dNmyQU/QmCo/ZNzq7R+y6nIWXn4sC/6GfyoTZXfdlqUaiVB",
+	"wlo/A90aeh+CXwsGy/3gVbm8Y6r7c2NehT+Kw9/umCo47PiHP87vJC/qg2PzOP6rfgP8M7Ti4IeOKefQ",
+	"FQCugJHE72v9HH4LzXOm9Sm4bQE1x5QdQsjlrf8NgZBZNltUxYrBnOXr9g8bedcOY4b2o3NVcCmeY2m6",
+	"aRsa8yXZJlYC6fh8hrLr2R2bYruH8t6y4M+Him1uomFZKKcc6p+m+CUmgbrlk0qsru3gwWSBln9ngyTU",
+	"7uNTC9vPX2zbuaO89AmWkT09UvtyaFg70jIUSm960Lxu8EOm21X38yVtOen9rr5veacKu4CftzmCOusG",
+	"OOPS5gmUnjZqTzTlcXYUqz+qaHH9V4JQonA7itSI5mLFVMKnWfPgcEHW7FM8CKF1laBHgNIi0/KYwSw3",
+	"nWzEgdCTmQN99TSId2RZu2hBRgAvnxGnkjOCXJ/FhU9k2tA9sE/Fo1LVIl1kXvGJpct2VJhodko7Fyl0",
+	"MiOdCQEePE+xh8R92pVHFmwXV05d0orKM0fjTNbd8UMYiF0wddFFsBMf5C07rgCV51rlIlG48zXVJvhi",
+	"ALEAWiDMgqy9Q4+ePjkbopGKsxUhTQW+wVpaMSf9QNkwncvt4MEIhuoa7hydwv6eap12+vxvUi7PA0y8",
+	"SbqqmDbAKrCQceBpXRk5ckUbsIcn9DTmB4I++Rd9QR09O0H34dl4HwU+j/ZY2Mdv2f6yKKZuqooVTBhO",
+	"y6G64QfvHFxNTZyzpFsjt0csLMPzWzaU2vFwMLMDW8nCr836F50dTKF3uAF9lfGMGAWC3vEVNVKdNs1Y",
+	"rYfJVhmCAzUx8t+u37399juitwwBOoHaD2uCfK2x6xm0f7drO8rOjwFlPW1Y3leLkud/ZPvn9dths+FS",
+	"vMP27FAQqUjkzivklGzduCR/ZovLyqzFwJh1/bsCKk5A4AQiOSAcw66kevj856fGbidV8Ry8Y1MlrlKK",
+	"RdKfulUos34+ni+rYOk7MUAH4z/0imk2mS3Z1QGdWNHz3qt09n8gHBXxaPplHsKFTGZ7ablhgMveKWkY",
+	"IE92GBFZ0+2WiQTVYopMHYIsVrprUPfSYVk8VX2SdzEZL4pjSv8cobz3RsEG2XUcbBZlqXZENS6l2jUU",
+	"+I7QhTKvXSjun7BCGydK3NCIFpe9rMs6Yb6ZYWpJc5bIy6MJh3lwZuh6Gqw9LwwTOasDrZQsq7KEMkyn",
+	"k0yYxp4HewX6ExVNX9Jlak3EzSbOFv9znT1xYc+ilXAcjB6+4DLcxiezuXnvHNJjRR7dCkrJlz3KrWVZ",
+	"PCPnkJDwN7nQGXkEf+P9OiOP4Z9cbCuDhVHblHpLjlsr4SFG5mF2nj3KHv8aO11AU4lO0ZrgGFFBAZLT",
+	"dlYzQxZMA6LEpaLp0eP2yr73Z87Koj10TyIjJ1WBJs34wzvUix1vxzopg+pDne4M+VvwTWNLHNXyfC81",
+	"jnxrP/HlMsZUhr/2xrHtPZ+zLuVkCE6Qsd97+GjgtX1r+b2SizLKd4iBNp32MWzdo8+Ipnd2ue4Atbqh",
+	"t8yh1pwgJv2d9ZtHCQYIqOvv4EGnbj2rP6R3GCb7EhdUJ7L23Vd7fAGAiokUpwRSpnzBL3tpay1OvWYF",
+	"gYz4rHZSQA4DmoqPz36sqaOherKsjN32i3ZBBhesRAL0ytX06Ee6CGnYqPDyNtD7Y1bu4WT4C31TcEy4",
+	"ueArpuM+tSDfd2C9NBHlJofXNdzb3+nltTsldh14KrO7S1anUGPmC8VqWPh0BITvbhqakkt3n1emf5OL",
+	"oUd84Tcg7d2PThFlrJheh727U2xruHyvnDnoOHZyKzX358UJ6/dTIBlN0HUf+bUjLp9m9raYZOBkDSaq",
+	"w12+904GBh/C2/CpTofsLI3d8u6vpJ9fBh91jDV5iFtnKkjsWCBYD4CrzVLSg9vyX/qnRqN8dWdqj2Lz",
+	"avse1DTw/cbZYV8JyEtwjAIHQU1rqwNJrN/shNxlaK9LjckNQNmvnHHKRtuiLbnq53EY0OuNNm+5Y1uO",
+	"WjfO2bgtyknAvXhrO0L19aBo70uaM78Qp6LVuU8Hk0tHT0oua4S2vXpzy/Y3CNymYo/E3+BPsBf+G/zz",
+	"xh7ujCyZAq8bMVLiHb+/gefYHVN7Arjb07+KS+IC4d84ZsCiwGw0bnTIOfaNPv2rOCwBLdWCF0UsDfc1",
+	"oNd92htAxTeVNhD7WtO7toSGfp7zWCmOPrgv0OjPPbVoDLUPYwvo7V/ef8RuQPK865xHVXtAdStM9fjh",
+	"j48fnQ2C9beKLZlSsSDhuyWQRHZR7UBYKNCfQDZS+bwUpC1bMGM6pZO/cJAa8R07Vfc9TY1Qxoh2AAiO",
+	"nQB6brKmanN/r//ct1av6vzIzlazrQ6hfEMUvlPAfyMyNkclR7rb4wopnhPZqoA54OZxN/bvlEfkQSq2",
+	"4trhDJIX52uZeKOhq9Ek2/Wrug03GZS2uWCPagYoPaz3sjfhBH3NLcm+4Aj8zlgJ+YnlJVWsaElKLQ4t",
+	"ENqTQf9/KBOjDjUoBF3lMCVkFshGWxbGiMC947annMpG4bVdgz2fMOZsfR/ao5aJQRzyFVtOpUJKMqdd",
+	"McjI8/RdroFvEtTHW6rohhmm9OQAu6opcadw52qWK2Z6E/1SPt8wDrphsjJzREHrVtWjH54+PhuA2nxJ",
+	"6fpAhu7nqKvYsuSrdYywZs3y2wma1beENJAxDRtPzXlBIauzqHOFA0v4wnFeAwOtkB0ih/EHL9+3FD+F",
+	"jEjyW9kiNo4LsI9HjOfyQ/s3eTbqCIe8BS8vzIQfweCtUTXTnohktc9YdWNfYB/0WeP3xmghWM9xJCbE",
+	"VwC2Bgn3Ojij6tMdW0TDi3G6FZ6vcdyDBH5oz+0SdEtzbvbRFjdM65Rd1FCEjgVHfkRGFiibrj3bF1T6",
+	"8MMThmhhpuqYrGNzifYyGfr8s+cPLiUg+ah5Zk9Mhm0ziJHhxplhrR3FzMhQqAcu+tHpFZoE47m+1X11",
+	"lUFKFgyXJTLTQ+kfTNCNL52J9v6St3izg4b+150EoE/x4cRQzsjF1+K8ReI9JVeKbuJMyD28VvVKjPPg",
+	"HpSKClxsoS9lpC3dPtHFnN73GwjrXcUuhjxP+F8bN2sk9shNyXr2/kQdvFS2FjACgssBBGJKKfguQMpe",
+	"9P0LaHlyfxKtPzkhhSvP2PIFWJu9GVmUzQFQZWW2lZnkMi49IfCIdyBD0HxKt9wjJd1HJ+01/F4jWoCL",
+	"Bx00irUYee6rJrk0tJz0AfhE0/8Bk7JVzjyFzW1yciaWvrN/VFvMQJiv41mLrWNAy7XpaCQEu2Mq85gq",
+	"HrkxPtrDVRQGMseDd+heEBZwLIB/NotYpprsZYWeTUpWigpDpGiIP2vcUs3UMCEhJEkn4Cz3eU+goKPI",
+	"R+nvLzlOgTU75ZQAUues4GEeUu9P8u9sC0Cr2F6PkN+L58itl6/oOsI3jPEddfSXlTFdAxN3a1myFncK",
+	"lKyrNli/DohU3LyBlQa0axTqzSMgraMP7m+9n5LXzK4YXlO8Wtsa+Pjaj7WiAj98/3SY22Qqr0C/GvjQ",
+	"XewON7fw4wqFUYw8JT9XZUkQVGm/g4q9I5ENa8ggoblgvGF+w7kmQvoJAb/EKWlnOWG5z5DwJa1GGof8",
+	"wxgs8J+nFg4cfv5Kj9Dfv2Ov2d5Greoxrj13b99nNJCHKM7RWo0kX0uJnNFMtI6SCf6Gg5l2SJdOVBsj",
+	"muRvcpHytblqWImCzzxP4RNSZkw0IgC/zzcjCMs+0NWbGGeZs1t8n1p+Ymw4MQPIfDv20OV4ciB7nHBB",
+	"ICE1Gz59HQOJgJdMeqLPlZE8vrrTctQs6Pd/qKlf5J9Z7I8n3aynzHFuTobTNs8j4mgMp7kbo8YtEnxJ",
+	"B06RgNyGwnZPloWT3K9qW7ihun450bp4KXdASg4x/ZCTnHQwf3VNaqh/q/gdNWzuiptjNekLspBmHdZO",
+	"t7eCaUD02rEfd8DF1NDDtfsTNZQsZVkw1WGYfHBH1YOSL7y7G4n6DVnxO9attRCv0V9wBRCQfQzUH77R",
+	"aYmMPJBb8wXvQ2LJw6wq5Eetjx4rLlhGKsE/PXvwAD5TVeIBPn2qZX47/dVLqVaxhK6f4ff2hNqJlCJn",
+	"IashEufHtxsfSG5FJB8NRiTtY3MHzox5qMWSqw0rSJDEn5Hrl5fnT54++5/////nlFw6ELITPAc4HsEt",
+	"ms240IaW5Tw1I6/wOvkJrjuewK05sWO1C/KkN1xrt6XHtmGtt2vlINYHSVfHp2jFnnVBoYYO88mTR0+G",
+	"EsGDpdt56aPz75/+MBxUrkRy6XDhCldlBMT36FWjq4VgMdP9yhpuQDKMdMWudKwLWIKXJzhCnnaZgLO4",
+	"qy/yHimx1JCz6sBh5ApfEV0VstP008fT4uQOLwEvD5ZFv3I/ohSH1uvx++z1ywS4p72TB+nsTcm7sFCB",
+	"S8WyOy7ygMTiJO3tPYLDnWpTRdWKY2zOCBd6C3/g8s9ItS0lLTLCIWPW7DMCFJYZAYshI45cXipSchEv",
+	"KIeu0J5Ij6a88EVj3BkQtsdNHeCM2Op/T/kbjzLjOjSdqhJuhgopWB+PeNdsZ3+f4RgHjmo3AK3O9Yow",
+	"F6sPvtbI14cij/cV3hsvxDEcDaBI7EMJn6egGzbvO99tFVvyT/E9FTJ1crKlypDF3pdUQ7J5ukkK4ZGV",
+	"SQ/kzbECO7x2ta1ZJXztzNuY8GWzTye2hZM7qhznzl8OhejSt31w5aNmxcdt7MqL+uUHl658bzqEj7Ed",
+	"Q4+pmQhJyZp4ZtzT4SJZbiK7EP+WAATS4roSRo6O5vLojsZRvDZpN935kJtuLDQpoM5JOCvtREA9KTj+",
+	"K1k2dTEvyPnjmDHSeCKHrKdwpY6Yf/f+oLZli9J5FGtPuPQjZzdnr+PGAqkLxTPym7Uo7MOf7ULfoXvK",
+	"dawubaNZuczIb+IzMnJJyMFbKsYInqJPyU/ISx221y68sNpWJ7+Jzx1b6OweVcq0igY9FQSCuZuwAIqJ",
+	"pb46Rb7gVN1X5Ss0m+Z1Ga5R5lq9l95PAa9IT8aV8zro0L16TVpf+ZW8J1Xp+VLSKexVyZBGt51V5JMc",
+	"4nwdMXqgOh3WLinwi3RYbMY6/CB9UCYQ3ynMQ9drhm+IjUrIZpMk8TNWZVhZ31Efo6KeMxLiJZ4ppgNQ",
+	"cPwUk4yk+qGEuecLr8UXJj594StEC4jL7Ojeh6c6CIDgSA+2+nxaZbpU/UPbEztc1uqGaJrIrFUGMlHK",
+	"/NaXiPK9Gfc+gAWNX1s+tbbmTTggCaV7RyHSX+CoSZRLJspvtqn6+8tK0zJdRytIwnNFkVKeiCnQDEY3",
+	"Os4EY1+E3wxcU0sKdSnNmkESYGfVYyCvCfnZZiHYB7ghJ2O7tQTXp7UBl00ccRpaoAYiHQkxamFF3HwE",
+	"Ih3Iai1Gfpj8y1vykNAUFXshjEq49ewqg7JQmHupZLVCV/Pf7YPP8D+FO3jbP+DsH6vfZo0Bk7C95NIw",
+	"4ZOu7OHbyLJw1eG5OSUYQYPsMLOmuCsSiHoDjkPcOmymNiloSmpR/8EhmJ29byRZMOc7JZcNqxBYYfYG",
+	"Wpbw+XY512Hg8at9umekZEuTLoXLTTPydgg83TW4v9a0AN0OSBkJdvX4noYJ7u0XP3QjIjF68KnNv2R/",
+	"LyRDdk/79viMhMVvDq+iVE0ap3RtP4QN1ZvcVHUUem462NCOfLhoCT4xfqRtz2KR8qg2qMfNPReOVdas",
+	"suRSf2UQ+0rL8t1y9uwv/btNoB0+Z4fVBL1KTXhw/OX5WMLNcfn7w+2IOJS3LaSN1aOk3FirwhchSRn7",
+	"914wJgYJbw9b+O9W+ZeRPAK/+nm/D7u+EaCvZ89f2VPXh5rNME69O0UvNMyIIwkPB5wtQQePcrN0SWUN",
+	"UxsugNhzKdWOqngxJR8vOqQyo8Q998ya71KZhgDeZ3QXmJio2/XXhgNOXcqPVJ3hK0YLLhyceSJHmzuN",
+	"j7eq1sZMzdJLFsQ/LgqXxqt3j+W2eVc2PzZuXRxRYH4Ded8dLaOZbI+eDnufFDOqqY83wW0F+9d8yxSX",
+	"xag8unhBs3zyJB0xF7Hx/nViWuDwYH4emQHYLIN7SQC8wmob++c+Oa89Xq4Yx36e++vHHjPaDcUXeH6M",
+	"rpuStrrlYo4557HIcYVQf003LgtAu6M3V8Q9VfOVwU1+JD1VTAYmGhhohq7w5vqeDaPCtidadQlCQywy",
+	"Ik16doeireKl4SIBjIwgZoJaDJp8+/7Fm+/gxFWZtbX0uGfLgJqPWMLF4YkBQ4HdcCyM8P2YGicFS6Uo",
+	"9UfW1lTPQ2RDGj8SQ2mwvFIJlZYEz9ujauJiHHTuCQv86zqdzuo5+LVn5u7DIqql4GsaRPiKI3gL/rmy",
+	"Rt5K4wLlF+4oRD3WjNyybg1hq92fDovnIFrcC+Nh3Ws4Avv61+AYosKlEAFLDdDYtqjIm9hIKXNawsNP",
+	"njx50kG9jMBKhSuhwwxeUi7Iyw8f3l+QUsrtgua3dY3lOCbJr8TocQZTYEHvGalYYSejM9SPz358ehil",
+	"3Slu2DtR7usK2eE6HAj/xRAxfdJ77yDysfQYzQodASOvG+37lA8u1DBhJSbq/V2SJhCQ1YlJILqwl9FV",
+	"F2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8QQV5PgO+yugxJRXuvNQBwxQQGJsu8C/KZaQZVfk6",
+	"soyoqgGYhwMVa+vzwJzG5LNJ540C1F0Nmx0ryzjJ+KTN5ANdxR36Jl+7GrpdrihfuBXuIW7wkcITxi3u",
+	"e0NKhdia6sOhl6mQiN8WCl7AcPhoDWwaHLQuIgxLrhPVoI2Ut/PNpJTLxHBwNBSbhTUCuQH8AL4L8aWP",
+	"N/+JKu4rlsUt3UNCWFpWfaU+c2poKVcVYJa3UrOg+ggN9ikjJ3ALJCuEXIU5Q1NMCSz72bElZNelUCNf",
+	"uwfDA24wx0/XPPn0+++/P3/4tP9YOf4g1iQl3stBzG00E0aMiv2Oxkq7l1qS3ZqXzNfvArpBqFVAPl69",
+	"TrDx+ABGeIJNI2c2dA/l4TtFqGixBzOold3kkgA9JWKY5gY3Q5sYTcPCb6oSnQLzP56PqHBuT2Vhdmz8",
+	"gNc9tnkV799MuNCG0aL53bC4Uomr+zvIbbiGdXTMKh51PMG74+vvjrNd5MyoqMjjLipnp0zDVsrNhg95",
+	"5cc57acwXERBvFe1JsaMEkQnzXpqWhxCKexJ6qBnhztRtbWjgjsi12Sr2JZaizg4rwTgD88oq4+Ab2yo",
+	"uk0odawsQfQaiFfs+aglw9jHRse7AigKk3SLeCepOO2tHOhNNFcz0Nu0bTR3TYDji9/G7Ldk4uA4SApC",
+	"jJ0010yCYQTDp3YFYh1dKHIhzaW+nah1a1ThJFxgXbVtUomebpUdV5ENu5D8pjfRguBbVy5vVKW1e4CL",
+	"UfBRYkvxrpYtwaLFhguf8hCTm6sqZhU5AHHU2KQlp1Es5mWQHFKWDiWpqpI9Izeo7k9Orj6+fnFDSkYL",
+	"CNlD9HXBcrpxsXtYaxm5QUk8OfnD1eXb5y9v6nu5oxSxj8EtCfTQls8rFVd2fSr7K5Q5HIiMLnnpio72",
+	"Hoarkv2Md2KKWZQ6yhoO26osfekXjcxacDsxUp4S4IXDTcaFUdHQaAo8OVAO+Bg8SquxyfF3TW7qJCOH",
+	"/yLP37158+rDDZYsR4sg6AnWuzF05bEadsP1dIYbbtrGC3bYmld8JaRK8cTV5W8Ga9X0M4D0xIcH8H5o",
+	"rI6ZvGu8s0dR4/6ixzT20d3qIAjzDReVYWPiWs7Ocf1Oh6VR/7caz5qsghTePaqQGsmdyifO7cm4Jc5e",
+	"oTi79wJAPU1Zk1PybklAnevMuUZdvICatYaUWibsgdcJIRy+L+wxF39GtcJWXGhMRLz5/4GuumMauDV2",
+	"dbUnk6/xBNVRm/jOCO8h3TDQXAhVc3ZFDUhNsUSfnz0cdFj2l1/C0UhRZoexFYjI5FSzr9cZmIaYRwi8",
+	"HzAszrogS16GB+qbHVs8+P3vb3zdLA/k9XzzGdGykQ4oLgIk8reYbPB1Pkff8u28UHQZC3y9bsQGb3Ga",
+	"FrCNVrXhdgcoFjhbJPwrNJ5NDLXj/Y6I2LcNUytHoeL2RuYkzZrUOMbHetuq8l5wKGBsfMWIS1UeUZmp",
+	"sXU626mq7Dm8ZFo3aSv/25tDMXC8r7iH/kfASDBNVvKC/MLNy2oBv//CzWu68Oxczt/ckadH0UBPY3BF",
+	"ZDglqRcO1t4wdBq60qM8zx2TqxVPGVzy/8ce+yfZY4HZNW2G2jZZRKS8JIUxGucHQ8OnHTsclF9dO51G",
+	"x/Ecihdtjg0t2HD+fSyu9wX25aGTxc62K5GBiw7KdFS8NIRqjGKR3/DK54z8hn4U+xeKhP1Lr6Uyn0Ed",
+	"/Gbo6nPsq4bqaycOwXwlMAYgO6YR6R1mpLJGzo3IhD4ZN873Y3sn3LomDLXUDl4jfQkXmJkL8ujsYLNp",
+	"nOyPH0/jPx9l4Ke20OGQbwfLaHdV9E1DbR4sxgqZ+DhT1CVnJDiLe6PFzj0xxqpIrdMPAKi011D+bc/s",
+	"msyQH2ek6yUINtv3JQevXrLeBYPBillm/yip+4NR+18mmOJ5PH7ddtF8bCT0UMygeiZTsJgLAivBLaOa",
+	"r8PlztxQzQt2k/mMdO3clrCZ+3qSY92vLtZ9y7BIPPhB65wMH7e4cCcp5ye9SbcGT4CDkyy50q1azdBt",
+	"GCdoJTlMf4o66dHAngIOAmd/jCp5tDge5ACU2H/sSVx67omgYXqqypLy0mFeeomk3W0TAP0TfTQ9vnu5",
+	"XKbZoYN8bJeviIK1poU7HWFZsgVbSpcN6qJh4+pPyoK9s++P8nGPYpCFZI9ROH2ftdEh347F77HAMwen",
+	"BRWw0sDU4YLc/MeJy649eVXc1BBLWhXcXHg2JcKXzdOLfV/ZdcU04EtiHYHlSphwgw5REZqvWQH5X9rQ",
+	"vQtddtZ+sOLtgUiFK/4g+OETpOL0/8PMecekeUwlz4tz5mUzo2jOkvP4bsvEB1ayDQMnlL23HkhrvouV",
+	"1efdSbPWpbDmpY+aaYDAxalFvnZJDSyU6VkAD1ZEwJWRZgas+9hHEnhViedys6WKR+udNTm5KXdJwUGP",
+	"2CXiu5lhTXb0FNrtJSPQjl0R8MeUgvKwcyZzfFdSFmMbsftBk+A24YlaZg/K+LnMWVUJ+82wawOCbPIH",
+	"pgQ9lLPDt0PhxrpYoSiwkLED/kBHvGcUPmFyr8ZKKybkHchbnYubELz78YCNWExJB9f19cuXcjKIMQ60",
+	"fWtP/FJ5E9GPfECbMRE5G090Oj9PU79MzxNJwlXdyPyR7WNKoaY1jMIbtV6f3LL9iglyUi4b50CLAzHK",
+	"feYzwmr0sW2KFedPnjz8cfBAAU9nrd5FvyxX1KD7bMKcH8Hxc1w4bWSGiMADXqo+WF+Vsg39FP4Y0kw2",
+	"o9RRNsCQBpkmdmkDbyVgWOiGnZJrCCrglTrhGXSi8AnB0u4X3GAk4VmjklzqOjf2lOWKnQJoSEPsyQP9",
+	"CFK0YY1UuI480gF63Qc2fvfbbzVR+dvLNy/I5883WDQX1WROhe3eghEcRbeAwhF5Eh2RY8o7J3aOPzdx",
+	"BhgmJOmEfHq0UmCYLlqn/yYol4i/PD4bCLic9W8vKVGaVEcxO0SihkKDzNVYvxhqCXmO/wtXuFounVw0",
+	"ZV8R7UYVIyVbgiQEusNPTzws23bR9JaYxqrwr/ySnRBXBVoWtaqQRN9tt3D9G02Wlcihvi0cIxTL7a4c",
+	"IYVog9GmcJXJDeXHEQNOrQGfjuvHQly4YgeVUcSz5MdO7kRW14vwA+kOOBER+LJCjWgUTolyIcFA/HCa",
+	"LO8UZXSJDd8xNSC7RMB3TBhWOH160URK7ZpCT2J0GMN6KdP2l15rKWnfHGuiHKqAxKruKXRWVpuEf6Gb",
+	"na73wtBPQCIm7JESnL5rJXdi1gh7nV878/hu8FHlVVMJn+p14swdp2X5WckNeVgTi/AlcWX74hkNaUr+",
+	"uLXUV28PR29ULdh2n/+N3lF8OHBHBjWqgtJDdjQpF0xlnv04Q6yCNaUVX62NjlV7kfltwi+Nr93QPbhL",
+	"a4aauKv8KCX1b9fv3pJr2O29vnftWDvD9XSPm3odGnlGbFPgVuimLhyjwNo9ekP3ZC3LorGHdEYWlXH+",
+	"jGjCRFik1mpU3Tue7JNdrd695FEjwihZ2iO+YHbSSgxLJOL6X67RmriDDpgdsIN2svUzCA82RiGjrQB+",
+	"oOLqoELn8CLIi+dvLp3sSkU+7LfM/Wsji6pkp+SV0d7B3+xKXDvSShf2a2Yy813OvJRktdWTBc67DE3B",
+	"Uq4wHqiYqZTQ5Df31OeL2D6YWYWAk8OKjFQC7O+DsF0qxTTCBpAIuknHuFkH3C7IwzNr2rWBC45I4Oyo",
+	"6NrY+sKBXrqXrBZs7wPTJuBPnAh48akcPmvQsQR0RRh/dtylQaionlcrEiUzLGX0+O0oaN/eHt1Q7k1N",
+	"jjrJhhZ0a4kdJ4dBKtW9yFJnnr3zvWNNK7ndxkKyr4EK16cvSBf437HOqWRM9Um56nP6Pzk7A/bViQR7",
+	"Izeywx2nMY2G5zYoeXrEnpHaFPyED5bX7aYZSEipcDPWdKlpNCoDiYQnCB2PIOjF53/xd3/O6icTAffj",
+	"qNTTDBEQt57W2B11wj78YX+CWxvPwHgIdDMMWZAyHXQ3PRu/BGM/wcrsVPa5KUHJ3Dh3Cgbkb2i5XdMF",
+	"Mze+NB54Tcm3Xu/iDaLasP+XvXdfbiPH8oRfBcGdCHfPR+pml6tKjo1YtctV7Slf1JZd3t2yRwSZIJmj",
+	"JMBOIEVzvI7Yp9kHmyf5AuccIJEkkkxeUrK7q//okiUyE5eDg3P9/fJ02P8z0kL3qWauH6lIpudVekKC",
+	"R3S6nYmwbsKAa/H4UZFncVufFGKo5yi44v4VxQqsayp/IewfNNPGjp+c5qkW2a3Q7E/9Dx/6LlULFqGv",
+	"MZgKLlM5ZnzOF3/usv7vF73/fdL78WMfnkErC2G5Lut/Pj370me5mAlutK+XpOem5pz1Xzx/2rOP+Pj5",
+	"0Zfe7/ZB8J2V4PfjzR1FNbJyiJwB6YA90gbwgFd0Rsto9cXl8+u3r3999qoTbFXn32FFaGWvP34+6T4+",
+	"+/IvsYOKz92+4nZ35eXbOVcv6XUbFKv52l7L1O/yLiAZZbVSk72vxcCgx9Rv+29unluoqgtKgAJ+LMWv",
+	"JePs19+IM8v+BR5MJax5IdGlARpSORRdXwiE/RRd4rsSMzzIai4dXdlQzRa+31kv1QeMlRRPmFQYVRaZ",
+	"pvI/5zRE0r87BIEdzFyEyIObictQOrqwsqTWp9/hHzMrplYNzYQUnnLe7sYKJZJVl9v0KMIAHRN9fK89",
+	"2eRacojVqGotI2Z9YHUNKUqI7lL7x+vaGJuLODYoTSCWBN0ma6anSqZJLU+hIY3m8oi35wqECj9MS6hR",
+	"gMeChwvjGyJJrfQN1SwVFNmgKkDviXYOguMIzVIzFU2nVjiLYXEe0Nk3rgCIfsvo3WUKbqgKaahG4Yi9",
+	"loKqe3EkRNpbvpxxwzjit2wz9tutIjoreyk+mZzD7kfDD9pAklGvQnmOUpkAJwmXLucetF/99OqKab6o",
+	"ulHb+PT4xG0OclzW3YNicryBDRnioBVR2gpRVJrVho2zx2enjx6t0diN1KZ79pqofFmhMyv0foY9ijFI",
+	"trA7f50msZiw/VQVNfPRpnb38nnrD+w0lW6fIjnUnE8dikuES6cYTohNsCK90BGkJGR97S39y+U7zYwa",
+	"Ay1BmfYaFMm45Nd0kMx+io9Of3z08OTRlqCdENFJTS17JQbk6Xp+oJn9sCttxijFLFdDofW51YozDj1Z",
+	"Oh1LnuGcpDVCssxe1Ezl1jkSifuOqKla36r+QeVm54MhPs2U3gDM2HQQe6K0koqoB2tdrpYWPLlWYHRH",
+	"61eVMpA8YXqhjZi6mvGe/coTdquyYiqoynw6G2mXDIxvCBaMbqzsdkCvO/Kww7ccI2SkSmLCZ8BL78td",
+	"SYyYkIl+wng25wsdxqEdp8UtlpWQ18+xNM5X6WMzoFHKm9X2eRg5gFaZk0q1PLyl0+3AY2sKZtXsegxl",
+	"qZuD6eE8wgYWIRMqiAFVASeq9K/tuG/SLBPJutj74wYARHas+PRY/daNrgwQxwVlhdiRQMrImR34oHNr",
+	"UvFpWYhz9fyX56/eEvnoGqwbkMQ6KlYdcrGi8cIN0lGB0JSN36S0dr3ua3GxdfqfYneMrpW7s8kpj1O5",
+	"vp+oaWVfsGNE12+MfY7flmAb0Hx0nCFDlVmVzca5KmbxWmfUG7vq2610at02bNB8QXEX5jNSswZJVE94",
+	"LpKmY4Jy+/oaLij7DarKwF1IkDYKSZ7rOJlqLoNmYtIUAI5cpQMmy/CBP6eZuKTd2uGcrTR+qqwwcbTW",
+	"rd36NR7jXwXPcABN0S09R5g2bDgRjtsKOHHh6FkjFXDaXE0DpXvt3aRV2L5VC44J/UURJm/41gSGjOWW",
+	"YXElcHRMVS7OfUMYqMRzvPv6XewhK29Ll5sWn6y8+jsuAmrtF2nd8aCljFpjDaINl1b6oiYOzEJvSYkV",
+	"bcaHJgXsencKAistJUMjMAGWiM2tikQ8RQvjZhwMdo3IPXfxoCWJA6j2urq9mDBodkugmx7gPc2dCVD1",
+	"c+8Yy2+Fl8ILUMy9wCAFMcThR/FkbRd4WJW6OIlCjHBJGTVUEYExw1mXFcnM3pZ6aGYN8MOI18I9spkV",
+	"D9/fpn1yCXQ11hFVh4IUNSYAI9ATwoeKgqyKTYZAJH1NBtsc6ngpQmA1H8Sot9nbZToahM7D81KePXtK",
+	"yiEFq7rmLB4meYSB4fZQV9xg1fgFVQQuV55uwfkjPjVg/IF2MfjomvFcOnsh4k0nW/Ic1B/ONagqS2ob",
+	"sFowM4AoskvNkMBR59u1myEFd92BdtNatx5bp+m2BfT3qYSgH2aiZsd8lkbQ0DenZOKpY2szHb0E2Gys",
+	"cX1i78uM64nD5QJTg4Jxx6zHrlmVImAkuDn+1yZIMk2x6kvbe5/0RST7BC0fzPAxOKZhARalAXxnwip5",
+	"QHxK+6ZEglzINrmPg9MI6DLh1Uj9NSARcI9cN40mxcV/pFj+SLH8kWL5I8XyjaVY3O29tv3TfuiNGP2R",
+	"k/kjJ/NHTuaPnMwfOZk/cjJ/5GS+3ZzMZu6hO87T/FbW8TcOQNeXMP6HGtTlKQCZoaSqqSh3hFaiYO+5",
+	"rz7FTAo1hw6dOk3I817rojZtrW6vlJFyAm5MEe+9Ww1dxr1gHd+dnYgTijwXMnppg8nrQFwR5AwwkeFu",
+	"TU0d05Jb7Zqk2CBXcy1y6mZbg3W2C1v5KFfTuGJxADseaI2bOOdcQ0i9XTp0YnBdFfCtykMrK0BT8+tb",
+	"btwaCdmJYH0YJf9/PQJ3vjATIU06hAprPpuRVeAokMHiKlGLARuWY84Ac2gMTSo24kP7BJCskZ0wpSPx",
+	"z9f452u3WMutIKfRwGdI9Vn5MJGqrYtzupt6HwYbeEYwjDUbc5iUgm4GCrcmZWBMKsfaMXJWR1PHchg0",
+	"/0VJHREq0GM9480JCKaap0lVb4SAxLUBfDblaYZAtkI2yLuqm/hs07F8Ll8KM1GJjlMI3Yi4fYCK0H2C",
+	"zVV+w0CbpT5ZsJl9NrqSt2lCffvN9hzmcEnf27j1AaNz+a76tfHPbZ4MXpN4CXX9WAndRSyHVHuujUZh",
+	"umovXHXIr6UT4Ui+K5mmsibrCBYy5RynwlrSRCMI34nK5zDjac3NAn9yQKeacTYTuVbygcb31D0vrUXY",
+	"0boQ+doAZ93VWhijpA+vRmzvJM0JjKf+hvQBXSczDp3+psrvHphRQzXbjkK/2zGCb6HsfrEr+VbwaTP7",
+	"2S+iX+hg8n68blfdYKJiBkCZ+UWSbJu2yxfXhA+0hLHOCQNzDgx31tFAEwC9Oer1J2v3ABG2rBin8nrb",
+	"HNp2n/9Sv3KIo7t1Q1SihsU0apc+N5r9r4uXL5j7CKJk9QPqhWzRpz44MxHTqMi66HckMMzlAqO+3Lf6",
+	"AJYukkfEAXTgpFeAfxwcUrdjzfpMR2NNNcTWS5yPxGzrGa236BGDza/RgvRHx7eE8Sy1jBW3Q0lNhHF4",
+	"JfxZStcaRmRfZ4Ks8+Cj18Ei7xCvDLBlNkDGcNdCSKRGRlmjduulCjGylsxrtJLo7/jSoar6Ws3fs0vJ",
+	"jWY3Ymb2qLhxHf1wEqqZo9LNDfLWbvXL4pyyLAdOZym+3fA4ec3wcYPSOYiRHSqxPSxtijMsA1IJLotZ",
+	"Ezjrp/RRIKdNRE0F4LaA8+JTaq6Xnhfi0cntYa4uPYQRsLPmqTFCdgOIKVZIe1qz2xocOSLBrUd5rSrY",
+	"DoaXnKx0uh2k3uEZ3PN2YLWwaU350uvR0ezfDE+44WusMhwZm3NpNHJdLME+syvSNdYG/R3PxcfGsMsv",
+	"cQTFNF5cJpItDbOd0M2uCHBVitVZxADLTM3lS4jqeoZlgBrghZbAqe1aQoAQoAlB6ktU9rn3PfjYPsPX",
+	"XBixVEGx6chd8nitMVzNURLuS4jdh2PtItXUadxoKMH8N42FkIdKyMlYKggR3bc5/80A+e0ASih+I6gg",
+	"ZG34U2hzVUynnLSmYz+uj/ernM5J11152gWGozd+IRMlBc12xf3E0wX6tVfMgH8C5KSCtrR2aQpd8Ox6",
+	"D6AhRDdHQmcvMl0HoIgr4s5nAMyPeqnuDrkAWo1tK2aQi6wmCFFi9Tc/7b8BNigbYOUEZqVGVBc3zIC0",
+	"xiP2L6Ekn51sQuH1w61bhKcTgQBlTeKW7ycLe/zBRYAEA4anwLKPs6jXIW0JrD+fL6v1XBmxnXm27j6p",
+	"i7ptI4nrIGMjyQh1swn9KjBA4tcckSWSEIjRCAtGRs6FghTlnOeQ6EdIUl99i+yKR+xn3Jip4M4n0Woq",
+	"MOdDuf9MjCp8RFYJILAMqoOSqCR25XulvpopZzNKQeN4H+C9c8RgclkqdEhZQ5/AtPWcB0xNfCJ4BKaZ",
+	"xhRLgWGHzYAn2QJKcOzjTJ7aZ425VYZUbgSriM+JhwRc4qOZdnPGVHU8fc1lMlCf+uBpWQXqK4h86YJm",
+	"pshll/Wh7gJ5pOY8NVAYlRqsx4A6krI9w23XrMjAKsO3OBaSgGIfdabdyzi5vtox0eIw/jGDYlStlL+p",
+	"odfxthyEfku5Bqk3CuE9/XVT1nlCeSu5b24Vmgnqlb+a/eoJmaCw23XEn/JCSkJW4qnBn6rP78YOib5J",
+	"Cf6OUIFrh/FuWxDf11ga6CLPXcgIdYn+GeLnsQrBRKwkbU4a1KbD85rw/t+IBV2de+WJ4mEulfOxeJpx",
+	"rWNhrpEDftqm0SFXt6k1fUTeuJw1/E7Xvzcm6G8xt10d6Bo6fuCzqylkIeZKoCfNqazFVa0g6XU8+g1c",
+	"lgcj/19TlaDT/xQN3bx4zj/SV1SzqPF4w6oEBOG/rWIRdt9i1gQ3Q3tJxphvx3STwmccpy/yCwueV2CO",
+	"g4VY35G0CXmKb+2D1PkGPg6YpAnoU2SVe4JZpFQzLhkEs1iW6ppyBHj8dS64rgk0b13RYS8QE6u3g+Um",
+	"768kvY0tcTRu5J4b7GilLMStrFuyGil8SXPx1wayvlgLz3WpRLX9W57KbQHqfgUgubJ7SgMiZIWFw6gM",
+	"YAOjQHFoKIajleraLniCPI0zCBtdh7/8uAoq+Klnv9275Tk0JNjHvFJX5VMu4SnBrz6WYaYQwHAzt1IU",
+	"9/DhRusDfECaa3TXBJ9unyEZ51yabTJoXJq4NwIJ0O2CRLVXV6WAY/WMPIMqEXwlsGprxzhM9SHucmbT",
+	"QhtHc14pGomf81uRJ+mwLpjvkrzWj9B8wf528QDCC/YrTMmKCJMT4zADQVsGpChBftQIPqWUL2wGU7J5",
+	"daBbdr+RdZJxiDB2PHN6sN5T+/j2GxvbFPgmKdHVbE7rol7hf3cFkOhVaMYH9i9WGr/uI7HHJL7UCNvB",
+	"+xgNqeDNh6hBByM8LH5OprOMKvLqmJyua1XrpgthI3PTTsxyEeckVXlqFjWd2Dsgjbvv1NDGNqEb29zO",
+	"aB3k2N7HtXM1exlwVMJjKkPeCFfudv0wipwkaPdcpHvELgp7RUib6M1t9XzrpImhBPtOENcNv6bbpgXe",
+	"u0YcgmtEN7K72vxc8ohXNzAIPNfEt4zQUFsvRQ5lZF12dvLoBzZYGAEtvdN46d46g7BITYOmXPxYt7SO",
+	"6gmmkIpjFgWWIAp1vY4sgzIAkMjqstOTk3BiDU9hucgxw4AyX1smyfJCDt0NtTL2XCBvyFTlYmkGKode",
+	"NJEzWjXdwAp1Y+yWSxYOoW7dr8qprZMg2E3f0OHCpE/wNyF7Ec8yB+pjdRIKn2+3XRdKj6TpeX4TW72f",
+	"g9Vybql9juOf72IWAshG7TNqWxvIvWwqWWaSCxGVrc01VetqrDFtjHl2l/ZWedC4lAtOxYSYrFIsUfG6",
+	"zSb9jdBceVPNnNYnniiyHK8CE1EsgYssc0vmUQIqCaVpgxgKPjsIe5cxbjdLLyFR4VY34kAdNbv0rbTZ",
+	"dbLWlhOj9FNcbw/VbHNQzK7aFXwyzkXvYtPwGvfQSpC3djMO2LxyAS4MvpTaJhp1lLidTOV1Em0dfMGt",
+	"TnGsCdjOcqtuqJ2F6J1KgrPH351sQj6oq/AWvnHY7n5s9A2yJbt2x2wtC+001HRrmiOrEhPxC5uertpz",
+	"Ypx2WKp6mqi5hC7Eo2bNXnQe8HG18ziIowCv2MNLKHdzNU9sL5i+d+HJpQ+0t73Ooelryhdh6tN+z+ro",
+	"IovzG73DbORPFVrj5QZUPSvqjCSWcMMHXAtoVUDyeEh28IUOqgmAvwSrus2ElwSjR+wVRSeooZSiE6mh",
+	"Iw6ANtNUskQM06QO/2KTHz5ShdxOfxNTT7TozE4b719PNMe1YWPFszIsg/Sp0MWRJQ0p5/Y+NLMJ1+t0",
+	"GbBOaV/cB/V6D6C7CljMASOgLOeDKWBLcNAHHDVr6imnu51ZkY+jybKL6t4mnlV9rOo2uswqRRvhrBCR",
+	"tMaL1tX8erudrW5qVdgb7qp9abQt5S1ITmmC179ldSJ1z6s8yG3g0e6ViKVicPWIa40ORa3zS4TuIJbB",
+	"MSyFIqYIV3TSIbTzqqLbXVO/sy7fxVQVFBxfMohmRT2MyUWWKfD32BDInKz+0RSC1g0t/nH1BQ2+gSgg",
+	"14OFEVt+0+R8NEqH8NXIdK4EwVHlYijSW5GwwSJgzTVzxSaqyNHVbDg97ElYGexKczT1LkCd4VRwXeQi",
+	"YQJSADr9hO9t9Mrl+HKwvPGlq25BfMTLS1crR3/hGZcxAiteCthawQ6FEQo9tKmBWIYsyCy3e9NwLyhn",
+	"u1y7h8xoI5UjnIyr0UQNrIvpVCSsmLHBgq4ablzd/TO4YwBub6CSxQPd9aA3roszIB03gk/36I/BNLBb",
+	"x9odeKryXHhq4C1cn/I2Wo6wbmNz01Nqh3eZryf5j3tls+LanoD4MQ84e+F/0TBsKQWIezBcVCFOn717",
+	"s+wTxbv+DjcQOozjdHC4Z7pjOkacoj2ft6xL3MrV7m5dWBUzM83jV+EebT76tSgea20BfNOW926o42JN",
+	"yarRa5fWtawr7XYgIbThsn6j5gdUsKAudB2O3Nw1MA69XoHKqUFz7umk4o5F0pI+K9TUZdjoIW1VzIxv",
+	"bTCR5RYy7swfuFnxzu74JU1VvCxW1vXf4YVRV9BZ65Gsq02jrHSk+8Ug8USzFaI2vK18TvedaFI2ZnZT",
+	"kXVVHCrSU2+TS0I+svP1C+kLtnG25d1ZGVxldvEjF0O04EOT3tZgR66DmN2tPFXPMr6oz+w7wVx/8EX+",
+	"q/2ciwLrdCyvU3mYQHCuso0BvjeKSARWkBt2ahSurAqNwEsRbY972caIsV+dSFMDOgDQ1AB93OOcT88Z",
+	"xOB0l0kVFKtLxXQZHy4r70keV6Gpg9iVFvlBXEMdb5k/UKmWffz2mf/ytPhyZuwLW3t4luqheoDjE+Dl",
+	"VLDoHzU4OMvB5L0PUhgUX4ZgwNUkJhgp5hDR9O1LjkN5JRK/HE4/a8KC3fz4LZvrqqYS2M7y4FVSLqi/",
+	"WX4bVEnBw2JD/w2L0PajsOCFmdSUr5fNB3GimdSDkc6KLPPQdx7gB/uxuCl0l6UjxuXiqL4p4VoLU9f5",
+	"Cu+Bbgnto42hbVZj6cRRRGInzrrDCJ3h2zPdZewFGdo2slRjmV9Q9de4GoL2CymL4g3lQ7W5XIge85o+",
+	"DRI05fmNjjZaW09efDJ7xCMrpB+I2h9vh7hVaQmssEJBVvYy+pB28y5jevSGQLLvJ4PHewqvhjknt/wV",
+	"iXS9dnRMup2ae5U2Zadc7A4HAFIUQpuVDOfjqla1//RdKJ1///2k9yPvjT5+fvzoy7/E1rlNEXwCmDB0",
+	"U0DnP36d9enLy+iFZyeRu2sZwy62aWs2qIYvjBvDh5Ma4X3vgLitMhNwEOz6u+8gFpBDqnC9OM1leyeo",
+	"2E3ggikeBD/GhTBHjKBky7ZZurQTvmhwRgiZZg3eKq3xryKCYzUrBlk6vI6GJp89/enqginJLntn3z2G",
+	"6OPls5cN6MHKZ64ZTk272faHbkkZArJuHdLbdrasu8mjXWuLeqTFhSp8XbqSYmk0lQzcqNA8W9/2zwE3",
+	"UjTL0lMrVkVV2rGu2YjXpXJZ7YWFUBcpArAegGSByrNmQs0ywfQEkOBupJqXWeqKAwLfCaubnF6KeSK1",
+	"4M3QyLnZecCPRSecQk9bJPOipmKgkgX0OaRI/hLI1APN3r15oZ8E6dwxN4JxfaPhrJIT1mUTB8DG8X6r",
+	"TiDetv5XCHKJBZYZpvIcOi1EwlLZZYMF42wMBlyWypuua77I1UDZcYEbCDWULtA/EKkc26HhJbTiBMLD",
+	"wGEdKAPhokLWYAyBmy6ErNe9aY7pemdkzrnuWsVrxSCeiGvi3kfyyAE8A84E5uwqBlJ545AGYEFK61Ah",
+	"snwh46bWLUrEGii9J+yUDYq6JwVm1kIV61DChzzLRN6gspUiCH5k4T7EhPq9GEyUutkuRLQT0jZ9p6bN",
+	"YVNQVNyKbdqfXimTDsWzWxFvgppEE3O+NiMTPNFdfyZAbLiZOGh2wuNAkKejzo6eOK28c8bXtcPXRk9N",
+	"0FLTqE+exAPm7xc1CDgFu7Qx6hROIIgr/wdFizI+vMF2XiPyKb5wGWm0nAk97BAxJCfS7YWR6A37RZIq",
+	"SiovBCtkJrRm4/RWyEa1VZHcEqi0VIf9aSsE0d1Dn66SL+zsZAMr1Q4HI5D/NROmTzWZLJ7byDUOHYq+",
+	"i4BdhLEu9BRULhLEdVeIC2ztsylPxKqT0yTwFR7fmLGKdhv2DQwByQAHR/f459LG+NJln2kJ7I/B9sM/",
+	"b+kHDNzYnwYL+/9Fntn/2BvQ/hc9cfuTVImw//0PNYBPA9/XFzDbPlsN/6WJV1cDkL1mXaNPXZfAX13V",
+	"+H1IAr7mMG8OFy73VWRaIOsSFLpgWR7gtON0uEaXLX6UN/BKxiX0LbEp2TfdiEUZNbAi2EV0xbqC3G5n",
+	"Xl71jdTnchTTxy7dgz7GwMy0GBZ5ahZX9nG4hrpk7EjtNIZK3aS+3em8Q9jF1+5zpdqYpdbtDEuQYZSw",
+	"XILnUCBNn50YM+t8+QLtcCNV05CMm2Rl7t1zx1bpCSqBkT5RUPLIzCRXxXiCyuXi8vkRewV8jzwXQOKI",
+	"8C5dlib4u3fvnv90+333g8QqMvurNz8/ZQ8fPvzRer7v3j49Ys/yXOXl33589N33jFx+7RkikEm1P1SJ",
+	"6KOfBNYrctaJDAITKJRHH+QHCVFOK7BQRom1vqlk/U89PhwKrfvglFiLZYicfk9AZ819UzIUagpJXD8g",
+	"ytaXOfog++iJ98+pQKhE/7UyyFJ5xPpaZKP+uX0Hlj7r0Ptw3c1iqkV2KzRQhANnUZdNeD6F627Eh0bb",
+	"t0H9af/cwdCzvlPpUG99zt4Intgn/FxkGYLp+57sbvh7Liu3H+uXWpIe9UHGnlVx2BzgscrrHwaap3/u",
+	"H0K8kNCy80GGn0TkFlwnRAkCf8duGHRVQSQdnDgtxEqoGp6fQsE2co7idiy9Ixe3gmfBcBrOiWQMto9k",
+	"EA4blYrZOxbAxI8+yAsZSBoylnzqaSNmvWLWDzqwEGnr3NEDw6HuEuIyFMZ7GcGGPixDF5JNU1lAq+VY",
+	"dVlqPkjvIkPqUo2o0+xPj04esr5983Uxu8YAZL+L1LPw63ez/p/heLwn/GqsZrPHACLJQhCajmaPTh4d",
+	"sQuaM0wKrqShmglGpf7+9MyJK4uzX569dSZA/1MPFqhfvnDIpetEo4pMIDZLGKwoOhOIEyBZ/9lbPu7b",
+	"IVy+g2f+9OzFs7fPaH2fj3pAM91fIYt5dHr2QfbperqeCi4hDt/HK0m7kARU+9srYsS1EXl5+uHZr5QU",
+	"+IJz9q/9kpwQ9Tk5n7lgPAOQOpQBLBQHTAcgG+z/z94r1OC931Ix713oc/bq4uWzvl1n7SAjuaG9F1be",
+	"V7on7DKlHkCIF0lqjj5IgAQdComV9GkipElHqcitFTHjw4nonR2dlBdJ8LuwEbXzt4sqYANkfRzzl0Za",
+	"U4pGEeL8OOdTvLkRvLVjZ/h6BldB2RLfOe+cHNHb1ExIPks7552HR6cwKLvLcP8d81l6fHt6jBq557D0",
+	"7Z/GsWv+Apsm2dkJsDf6M/c86Zx3rId0AQ96454DWLozJTVet2cnJ0tMu3w2y9IhPOP4PyjXgtf9JmOg",
+	"8iZwzuCKXTLEf8VKKA/1FXuiH+LxJUW5v1T2CA6O2wR943LPMvEAi10spBdzoQ0qAoSIAswjXiDdnLv3",
+	"rPVg5RTeUrMBx5/T5AsufybqrHBSHWNAqLbymg4FAXTau3buecLEAlFMBlbHzD1S6qKczREDVJawxQaR",
+	"JX1czhXZVrf8aaa0qOwESJeDGu+c/x5f8vIjx8/tk758XJGUR6uT/klJcYD9hEEDORbG9mA3cWu23bVM",
+	"5OtOC/yZjI0w7grkXBVjAEwvTFQpMN7RMgI9DYqOWrLtz3TvkDHijuR3tUcSB7myL0sBPTnMikTQ+0GK",
+	"AAPVRZbs+G7EDFfr4QlLHFW4/fLfCwEt66Ts4IvQVeoOst8xij2shAo/tqkp7AK0qiFoo33WBmOimCoR",
+	"dusguIIo7CvqAbenKmrWeI1IGqiFYz68kWqeiYQyi9GI4c+lLNkDPLKmFz7emsnzpaqGJwHztD38wMgJ",
+	"Nl0CabySuhfgZ3mhBUAGObMEfcmq7F2Uw4T1OZhmOLBktCYVVw5yLxCJTKkb7ZhhJeO0MLsLg04zIR2v",
+	"Y/yueKWsaYILpMvWSXuiIdwBqdnV/XsmE1ifK3rDP9v2PSMnnFYYfIatdqzbIfCbWKgEn5mWQFspwDpj",
+	"vNbHDnUxQC8SumWVu0poGF5NI/IXoDZryrQbBejH5BnDZZPgZZ5Kr7/ZReVJ9oUmBUUB+gq8FszsW9s2",
+	"YWq0KiYkHnsfcbiL/6KQEH2DePj2krK7BrHT+HCSSlhWzBZOFdGZUGF25+zk4Unv5LR3cvb29Lvzk5Pz",
+	"k5P/jZ30jQWOJnxZkOiVkShXNPhtyvuvQsxoq6u6wovbgA9vyOcFj257xWWdp1pzCYH50P/qUo8eFRIg",
+	"sh38xqRTMN4KCc4j5CTgViLeom7FDnepi75WuemjYQxG1DzV4ohdgBGFXneWPXH2lf13aSUnafJBBrEi",
+	"D+Bi3w+2slEVHL5u1aeznw9R++ChZBugJxkx2mClNthsF+C3PsCLGiJNfb3QRkzP+0hAzgzXN3VWGsIj",
+	"hqK/oYz3S7cmww/6Qkk2EGOiaax5H4ZQ93jhJdEBOPsl2IG613qi7q1eG3sS0cI0VhZ2Cx1BTN0zdYpX",
+	"a/nIZjD68ae5hoztn7Z6RUEr5hPGIfSF7AKQNshVIZO6xbanLG74d3rInOxafOw/ejxWn2GHs/HaeIqZ",
+	"0kaffZFOU9OyJWL3uuUghAK4bSv5FTfV6okmavdYfHI9hFHt+/TqNyw9kYL929XrVy7SxiH7UNWqXaZN",
+	"LtA7eCqyzLPx6RkEHCdCOBpNw28E3RlWFouMs7HAO8U6LrmaTYCaaZQrTAgvGaEw6BptGJNAEvi4DA71",
+	"bSCD+C+70VmNGP6hbv9Qt4dXt9spok89mawqowgBhvhkjq1Ir/3cinJCkDyw5SaCO9LrpziW3k+prqdV",
+	"u8D8nyuvtk85qqzGysv3V4PgPNm3Qv3oaMkIba4Mb0Wejhb14ZP3PLvBEoD5RGXCWqWQN5QJs6PluYDL",
+	"EMIfcDqkSoRmuSBcacJOtL7ZOZZIOIiDeUm/yLgUc1Akw8KesxGURfoEiU/5eKgXlxcGtvNUM4BKQVev",
+	"b3fvOkvlTR//kkMZg4NVggLPVfX6GyyDU6/tXo/wLvp+TBLfu9WBWR3gyrzM1S2FMqViQpp8Ac+nzFQX",
+	"vUO7/Bg5STaIEsZ/7a/gkiurOpxoWf+omG3OnpyenHQZz7QKo60PHE8yPuUBEZixvqNYgH2t0ilKwMLK",
+	"sdCHccNyMS4yniNgTDwc/BcaZIvbja9o1RxyVyEU6dK6+2Yqd1wogF2TlxlywzM1jgf5uzV64bmha9eF",
+	"UqgW+AnV62oDtS4aCqZTiqEfsTdhfrQv1TUO+drwfCxMf8ftBBJcXOzV7TyrK9pNCnF0gB14aQ07THt9",
+	"clvApJo3XeHg3NDnkMIjHhrgw4k7wV7lpmV0C9WiJx63fxoqqal7rsSPQ3A58SldhofkCbFQrh6YgGo4",
+	"Fa2emxWS5LZOz1tsLrIvY37xz3FVqUIAFmSfvTz+bK2DL/VX7IVdJ4GEdgFlfIrlKibnUpOhCwEXdxkC",
+	"ex2c9f7l66u37Nh/F0oVHG8phkZxo6lGAEKZ4lbkHyRdAedsOFGQDJQQ+akaNFLMofKPXTn674HQaQJ1",
+	"2JCMD3na4VX+TfYQZ2JkGKdwD8+joZ6LJKkwWW8fP0Wk9X0iqGTM2k0a50L3DGVxYXbXJSN8J1NDnjUP",
+	"ltLELpLkruOkP5FEoDeg1xobrnbwAEnAJME4u9VSdBWtHLJdTpTIKSYretgWShD5dfme50ZDDWaq2dge",
+	"JSvPY6WSJ74YzuSFNiKxggxxSKNm5NJVxfMneMPTcgAX/v13mK//WdlLEinspBG55BkLFoXxYFANL/fo",
+	"JRPWeUC9hFG4Uk+oz2Is2DH8golPs4zbsz/BDrjqsv0iTLM1O9nupAaT7px3evZ/f3n2y/NX7OmzN2+f",
+	"//z86cXbZ/Db//q//6/aJHFuDYLHvdPT3tnZ25PvXeKj2vvS4QnvdDujVI5FPsuBdqzz4+B0iI+TylxD",
+	"4hLTKPC00x8rT6N0Vee88/TVf3d1SX7P/D6xh6MzfnraXJVEV7PNy3FPOfP5vzobEimHABoPkhoT6xYM",
+	"RKbmy3Uhzn0pZpniiUgqI4Kiy0hVDmxqjQhue8G8Bkiu1ZjF6R+ye1DZfckTcUiz/CCq0v5KQXlBhxNP",
+	"a/xmWlcElbnaYyhAg9ipt+YgmwcWkpA19vfT8C37qlBqIvr986ElzJ5gWM5/Pfo7P6I3Hqkc1jXVugDZ",
+	"e/rqvz/DP7GnF2Ug8e98RUbPvu+dnPVOTt/CYGg89iNYlxeMeekzWuQpzzrnnUejM9758nEXQW3V+Qj3",
+	"s6yPSaU1PjXY70LvZybpwPdYZyTBnrERzzJMbRvlHYHw0KAKhvp2K8XI/a2qh8wfrAZG1H5W/h0ZXThq",
+	"xsOV2CJ4Ulf4QnapFjwTSVDfDw1CR+w5SoEgOXAh1jLOsrq8l4U52Nru6EFBdLfJrQZoFOHHLt88/+3i",
+	"7TP267P/5T+2y4E9aDFKOLN/DiW5w4q3ph7fgaFndQz1Zux2BgPNGNSe1N7SryU6OFtUz3TZKM2MyEXy",
+	"hOWCYulSaOzMgYaNsr48erP/FAysUXK3Ck65JhsW/3qJcrn2q0uhx098iOq/LuVJDexbPNPlVQ0hQHQh",
+	"dzx2UA9wonDRoklMoAivS7ECu93GEdjrD1tuIf3kCg+PsLFo0Ye6Kh3mJyguWGjcb54scLcx8w/Ra8MA",
+	"XwmD3IkY59Zh6UOiXI1GWSpFv3ZOyBsQzqlRv3cpQj+DMMZALutK3UOhrRsXfWa7Yva7qacJdHNZ00Cy",
+	"2KP/Vj7Ti6ImfMtlN0vkD22p5J+qxXtL5f2BRg417TYRAWCoHwg4PYhwpLssV2pqbSUIeAvXrgd2EcEU",
+	"GUKSpjA3XnpYIQLOWpl3gmw5ZrLL6seauMFPFWDgdfWHPhlvrTqnMOhXQbPLSOXs7FFJtQCCjsUGpaQ/",
+	"T8R0poyQw0XvV0Dkry8gWY+bv7Ult62sEeheI3vrtIX3x+T8qW+BD6o4XqjhGgqboEO37aoNHF2lBarR",
+	"qVluaa4za45nuRhl6Xhi6tNNXlgpgeRi/6kcA5DjObXHdDEJBAVdCIkrdBcZLAwfP9B0QF07pv2KyrsO",
+	"hy+1H8bUCWG5dT9IX5lMe2k/PRK5kEB/Ys95172L5US/LROWpPrmiD11g3RtwT52giYa3L+IPxbLMF26",
+	"lakc66/ngBzuMvAzvZPikqdWiihj6nco1HpY/jgVgro38PJ1bcXNL4019SbhCdjUMOr1qzli7x0squ+T",
+	"IMuA2lC4HIoMZbCQ9mw8wY6lOc8TtFnAKtIBvIh7KBXQW3sQMvQIMOeS7NbQHGXp0HRZHxMt1zN7pUnT",
+	"7zpfg3AfoBRCLua8NqKy7p5q1HayWuCZaUWYsfF51NZawkBjWnRdh+PZHd0N72QicjZHmKN9xR5kA71T",
+	"KwOH0Ok16TjnoogucwTf3VAlOwIprxDTnE0Ez8yEevaNRvbAWH5ub+G5G7O2NZPW+vu7bxzwRa7TRMfQ",
+	"QUZ56vpkqz371B6pCmkSNZfLheb+tsuLTLjikBA3NIZBQO/+CjsWaWjt4xVElnaV5bumMu5AMjDkM11k",
+	"a4q6ILLi/R2HeuFOe5eVW+NRgbwp5U46gRqRNwTlgACdYScLRlumxtYPousXGY5SKUXi3sym/AareZUc",
+	"Co/gvZrSp+l8fVLlRtauQHHZdVWNAEftuuBSwzRPrUuaQZO7uxqSFiTKGl31Jv5Tjq0oZOO7PgkrCZBl",
+	"J7scLOZEDDOq4u6CTsGebICYsXc/3iHe5nbwMyBgE65dYWdATEs1ZUcM0P84xcgCi5AiaOTPR9xv+4d7",
+	"upiCmL+68ZEtbcSMsqVAruSKwjzcMaH+dc47UCGD65sDWZlIwCspcnHOpCqLcvVEza4fndnZBy9yDI4n",
+	"Rz/ga61oDLZJXwbuBzh47ZUec2yN9vV/S2oV0LEd+ErZRQo1vR62CPqsD+sD4wnJlBQ9aMCq1bs/O0bG",
+	"slZSYPiZitZUkQ9FBdMGjsyUm+EkULaAF5WrmfK42egO4TlwgElerUPvTVyz2kFfwZi/QuVaDq5V/coZ",
+	"7N2KNKEfORC4wk4Bwy+TdDRCoMEDq1k1XZ8tCjBnHD4MoUHDr3mVw0MfsbeAIGc45YUcJT9cE11fiG1/",
+	"NVR5gsB/0JJRUxLiBvg12+40yDuDprJqZxVqCI+xypI9Db260HVA+cL6/8P6w31mv4b4AR7TnJPEGCHP",
+	"UR9CF6hDrXIggxRSX0IIRNHvu8f2Hb4VdMSCcLmU2SqfDsJjYc+iKtGSHp4wJ+WuwiCA+astqcOv7B5v",
+	"2KbabsdihAF8o/M/MiE5ZStyOG5I3I5mjk7HsoelGg21IM78vkPfbgMi5+kKsG0PEeLAdwBg5x4+8tDL",
+	"yroSulrde/yZftpYxYSlR3B0EgU3NdmuBBCGkNiael+sEq6tUdpXvOO8XYjxmZZJzhk3kzJ4Vi5UVaJq",
+	"MkAR4Ox7Kozy495JLtZKgb3Z19RqQH2FdWLAANBdwt8dLPCHJ4wzaFQBsy3jkO6gz2SC35K3W0T67X9K",
+	"R6O1ZRm7iwIW1lWzTrFgqlXHTYXh8aN926t31UR2odq91s1cVWBjEgUlFtCZkEoQP3uzVrf+8MZgCcAf",
+	"FcYrkd+KvAdAYvjRChRx314/eWq9BvZTcKEDFm6fcXZlxIz9CUtG8kL2/9xlfagUYZy9UOMXgD3RB9xT",
+	"wIzm7JJ+7n6QfYwC9QGkQkNJDfVq/RX+gLZBmkC3WDCo8v3WrsDXpZr1PxQnJw+HMA34UfTwN/YT+Iv+",
+	"E0IcgoLRVH6Q/Rdcmx4wDvSe/9Sntp9c8CnCdQNQwySFgHRAWj/mM4ZkWMAgfsTel7jXwSOCZlOCGIJ0",
+	"CQbGY/m+K/jeIXIjmws8uDYw72Y2NQAUwNr2cHI7IBXQF/c/YS/SW+GhftUIDMQ24+HikxHIL1HTDGlH",
+	"AZAA2tnzWXojnixFcEkcuBTzGFaKfcc/e2bjl3QpKwWOJda+IHbYmENnw6FDLyNoU1tfgJCrOdX5ePeX",
+	"WUUFgP4uYeVKonmaMK3KUh/AJKBCdHB+xDBNoItvVRawZ+4PWbgVrJihKa9NMbypwNd7EDdo1U1d+KFh",
+	"5HptoS2KxJgYVGrzm/ZMjyHFiWghvrz1gS733arEoUFQkYEykw0JzV92K4M/SOxYjEaCiISQj01XKeWv",
+	"cUXKv9G/1Uxs4YwuzbVNyC3rVdnBLUUVdo6hxPoiXsFxB74BehXH91Xk4Qn+caSyTM318t+jfRGHk4kd",
+	"YxG0u4iJo5tv8C8ttjT8Q4mo7/ar0GkAh6PTGi3cdBOVJZvA6dVcCh+Os1+wR8kl1TA2sSqzb0QmuBb/",
+	"7NeWQx6GZVvKB+xcY1PbkkXVzGoutX9rCfpN1U/WckI2Tk/EgRuc++1kOe6ejhokf1XZgUzTw1cu2rHd",
+	"A5zvHUgSYPpWjGEgGBlmgsteMYPjCL8BY5RnbLCg0rcW1EamxtvEEc6dZ04MFEGxv48LmBy8Z/+ZF2r8",
+	"Fn9FDUiUzAwogOxV7Ah5hEz6Rx+kR415oFmmxgztc1gXb5N7Knkgx2FWAHgqRU5WpMsFA2hXt6YexVes",
+	"uZ6ZD3IMlH2eXGGwIIdPmlxlbJZxKSpBDFyRSgiCLUcglsIOGARM5ZpwwQu7M20FCl6o8RVsQsMPvylk",
+	"JIL4i2KO2gnX0yHr2M2qCyWisbRn844jzKX3uk5hcMWRoAeT6TDHupEYvoQU6cfxHXQ08E/ptJh2zk9P",
+	"ThyzIP1ilZK34ZoD1GWzz74DIMuGz8Xus3/8CJEa06G9FTnPysOLUPtiplfr6aYiHwsIxjroz8NGkawG",
+	"PU7UXGaKJ2t7OaHiwsqlVZLp1BV1sP8DqVpEysLfuOa+QD1irTY8Av4aBiH7/60fyRrQkL4BPQLJE63w",
+	"RDuaba+ldz/P3+YJjk4tnQpt+HSm4woL0zE7MPjA8QbcpB3ONWxP54AAsv4WgdoA8ckAmmxJrT1UmSq2",
+	"t4M2H+KpsJ5ZvSX0tMhv0V54evnO6pSpyhddJoWZq/zGdwZh1eJoqZZrQ2zoJb27rTNKz/85V9MtPv5W",
+	"bfHh92liJu26eG6V2k3vAY8y3SnLRV/QtKkAqq2Vi2SqbtdwRz0Py7MImxRKtshuhlJGwGUk1EQwkD1B",
+	"pT1d2NX+7s0L3fV11tAxt1LkjcjpUsxZCrWz9KRblRXWCkcuZmuGp8k58XzQommjZhg4dR+2dvRQzVJX",
+	"jwgF3a7YjCcLR6Vmv2N9axh4qsEfAhwDdBoksfGOeApEusab1MFaBKCu9ktSsXAxSuz71LjaSLFcEMkX",
+	"HjgfZ4C8W74Vyk0LWf3HqcQantUz/lLdiq/VubZjoy7Sf4D+p7d2SytHNQANslvfgt8841qLRpycqzyU",
+	"5X2GDVLUPxEvq/zFhTzvJXewNzSX+DRLc6GXvlZFeUvtXE9Of+Q/jh4Oe9/x777vfS/OTns/Jo+GvZPB",
+	"D6OHo0cJALx1kaCdAsGdbgd4tT2znrUZNLC4GXbx9OWzbUrVL7nWrZaFwkZaC+dGr1ZEHrb+09pTrnc5",
+	"1SHRO3tuIGWhlysyMZRifwmB6kwYzTDazmJBYaw5/GUPctG7KbwEfIPO+enjHzbLSuNEiB3Khb45XMVl",
+	"MGCrV/YAebrn49btFHlG7Pr6/Ph4LgZHQ56bJWSp4yPC1T+GB/83qcbj661gtmAPEJ2xXdRGjqcAzi0F",
+	"NIG2b7crJag7hUPZ5I45/mz/u7bi9D0RBVKmMqfKBZ8sUNEmDyyabPsMW716tyh571MzSXI+r+xdGyYA",
+	"lATVmgDvZtYMOTtxAJvnSzTCqyX1cQPgJVbY88HObY51nEVpToUrYMfWRVVmuRilnzp7Vf4e0g30q9Hq",
+	"bX2J9V7ziZqWZcWwb9TxcHj/L6d+2AZwKR4NBZ056uqCPwVZ8ydM5Y4rPMDS78KEZosSOT+W9B1uxB26",
+	"72u+mcC4mcTdnbuGAjrYreQCASF/ueuU3vtuatITkQsgIKgT1ZfQv40xhLyQIbowH2s2tKpQOnSsMjNn",
+	"DYqVeIRzvb2MK6STDZjyqb0Xe2Aj/b12tKlInjCIMMNRgGrdKgJK7ByYfPG1evEwuH8cN/5NIaNb2FZt",
+	"aF5IvZ7cxpOrr0bIsDFSF5nxuCZr+J3e2Fd9fWUzbwrZ6iWK5MFw/NtFtbBbefw5L+SXDUTG2ohZua2E",
+	"ZOM3rwTwAwJrlkJ3FuF4xYL4bwrZ4r0IybKW979VMBvggy4XW8x0m1t/jCSAKS1BVAp+86BFmC0OYIqS",
+	"AvdWB23z1MtlDSynAqy1NSsc2RAfUinIWKkE5ks915C+tPcUXXGpKWHVc0AD9GzT7Arjf9iLXaLQRaIu",
+	"yHL47Uvd03Kn2pK/C9gNMnH9jvhtIi7IEn24PbEESTv+bP/z5ZhMq1q7ydrC55SHGiqPdoLZEsINBXrJ",
+	"zIooAgE71ME510fsguXCTsnaTZArIaAmGYACFDJRMhIRuIB3XRkxa1u+mnwQxtGW7WQffuHM3K+owhDH",
+	"dBjuK5QcYHWe5VBJSIkt5Om38j9SW9ciN3IOaqQ/U+ONaOf2aE7RtIdyAGq3ApDjpZyfZ4BC4J8apkAx",
+	"e6HGX49Ar0RjXljDUhZAUWsU0pNRnWAttuEIi8gjlSAn3ZLwOJXm8aNOUPZyEi97ib0iA6To6CtOTyrl",
+	"cd9tLq1p8zqhwtNWDdkXalxWjHKwHboHwO/Y5QgZSAeuRfDj7D/U4IGG6Lw961Lknvjw397J1LD/+fIF",
+	"XjIodkFfE94kpycn8G1dQbL1hgrPBfsds5YfoWrNWdWqMOQVaQ/T9ejkUdR2tqfh7R65zbbumpbE1E71",
+	"DYBwtUeSBvtNy+8F9fCiSfnqWiHE3inObnlWiCP2DDBOSjwhKMaAim0XvyEKn6XqkHHURqlyVJBEftUt",
+	"KTjGVvXTKwjjO6gwOqXIbG7vybGQdglpsXmrTdX09uPP+MOX41zcCp7VW7w/QwOLYtNCIwcfhLMVI9yt",
+	"sLoIXS1quVWGWm41n5NpC8SwFyh3ztZBsCOmhfFUs0RsFAn22ZHidrWolPAFdexRB/SzYDoioQm1JXtX",
+	"EzV3h71k0z+kyIH82D9bddYrZptBt4+dxLhbc5RmuMDRjitreo4AYXrkQbHOvnvMXqZ/6TqGhhyAPqxI",
+	"ZZkVMkgIW4lShvo/IbyMzzGUkCW2oCSomMMWLYgeiByY45WMuPrv89QIws34Od0n9berWXox0CorjIBJ",
+	"WVsn7zKjVJelI8w/AWVYPWQMAQo1xA/68fEmColu1NZBmyXDikGeZa70z74dg/s49sY8QSGvxXffNRjG",
+	"ZbmNAIU8NDzrssePHtmFArOLQH1ir59idVr5+hk3RuT2k//++0nv+4+fH375l84efBpqaES8c8N7CYNU",
+	"chhTpOZ7k1scyeJbyTXYlrs36Nds4U5UKo2yBg2eiBayAVGNcQz33ZpgjWC5GBcZz+v1B9dhWfEDzQpt",
+	"ryCBPZlwoyE9COu/wqqYnj3wfTCRIEYVCBiXCaR7B1yLx48wdO1osJYvM57cpf7Yp0oLVMV55/iW58eZ",
+	"Gh/z2ewoU+MtaM3LiV7aZ+0d0tnz2Kym7a14HPhIWGcLrfw7OxRbdosuNYvSLvlO0aDfs6YHsvyGvosL",
+	"8IDtinfRbxglJ4P+pG5MYBNuRM+1LmxdsvO19QFW4jEoJl3nUYZNwm14ONVDYdLhDbnD9R4O1hCBh5sz",
+	"YzW6tGaCysk+nqk8yBA5EGgHiA51u+ASKzSoH5448lXymqE/WQoPrm4m4oOEYokA7bX/y7O3zN5pw0n/",
+	"iL2eCYkcRgkbZkrDz7lw1UTgZnUxDzbhMygatjePMHMhJJm+sfZlrHV5Y9/yFpbmq757qMJ1pIBJxw5V",
+	"5fZEPnp41vj6CeZ6P2Cs4WLXnD2U0q4vBs8WTKr5QRJt+GiQyyVBbN1quxV5kg4boGKfnpxQlVDQjTHk",
+	"kmnDJTQxWYm+VSnw8mmlpDPcgkqUvJDEtUo8YvHw1G9uUF9fVIqG1j7+9d8usJWqDvx6/3qQuuaHPra2",
+	"XWth+i4brwWYSrhpZZACyteTbmSn0fZ+QhjYa2UA6nvVHKdF8hima7FDGz97TTj8fbT73acd+hxeEggI",
+	"DCyw+PZZkWWMFJzrzdPpWAKef88oTBoZga1PFHrgxvDhRCTMKGxGhRFYDY6lS8CMF2lb+yW9FSQlX3Vn",
+	"R7nLnfPOd/yH0cng8ehseDp6lDxKzkYnw+9Hp/xHfiIeJw8Hm/5uV6EwdhOQXpbnNxpiF/iTw+RBzG6d",
+	"qTlTks0mSFLb+JqgZb2fK8LtaZso3Vd8wf528UB7wQaMv2XOlW2P+62Xxq0KVN3VcPyZfvpy7E9J/XXB",
+	"rtKxtuvBBoVMMuGBbq6unjEhb0WmZhTfm6gMzK/VQwgaJV1zDKMJMdqhKz/IA+I80xKsg/wul/mAkN/b",
+	"3Vw8QcZrnl3mdnlMKvQStoEaQL1Oayk0e1mgai1VKvgY5fLs605YU6iXqXEq9fpSf/woYcmn/wmrxsY5",
+	"xyG9+fkp++Hx2Q/nhEGsxjmfgnlHdEsqKSurqRsQb4+ZyjLN+vY/Pwnyr1PZD/DFkHZpHffCX8Q4lcG3",
+	"O3uocheKxeiXVRoZnxk12wbZzw/kvtgQ/ACuDI/neN/z1MA52VVKxbDIgb7v948VA1zfkBNp1I2QS4mv",
+	"oZKjNJ+C78bZIFdzXcEftNK1JL6zYpClw3qpPYb31Msu4J5gdCddNYWcbOqqEPcrYn49EzJJ5RhQwTM1",
+	"v07UXPbZn+Y8tUbjrfDub6bkWOTo88Mrlfxzl/VxMteJkKlICFMcmyOTaxg+mWC4ZNUm2VXYzupJ2UfW",
+	"cSGvibrr4c3fPm3V9xiMwg7qrsX8rV0t38ty6M7LGvkutwkUMWm6LpYKLMs5QC9vL95qWHh2pbhQP0vB",
+	"5i/ZddExcF8Eph8Kk3QpWzgpaazJipjhdB1lpvt2QA8PmPnaqXT7YYxxZRl5A1Qn4R5vHRVPcveTHw1w",
+	"5NptLjm/VJ5Yn0VSrvwmtacHqo29bUIke/MJN5Anx8Jo/OJE5IJw9UomKKzHy7j1S+g1uf2mptcdsYtw",
+	"ktw4liB8CtKu8QwtRIf8TlOLlKfOZtnCz3GvU1juNxDoj1KZelJ2NeUYWa30LFuxplhR0GJXmk9/5+DP",
+	"QHoX23uhiDYvpPDnsuEZ94O768pUevEbLCGKHfBnpfgD3ySKWOdQbPRdEgIEVEJSl3J3tDs3JudSI5Fk",
+	"cNSH3PBMjaOI4PZXU/6pN00HnfPTx9GzfzzLxW0q5g36LwH0qQqu48rd7MjhvuMZIFnZJVqQuph2Wa4g",
+	"Rw2AhQTjKmRQWoeXt/sO8ZVDy18OPOV1tSuXOPbdT8e3L5sX1VUD3qVUH8itnVf2pVT7+C6UWuKURwle",
+	"5ZTfQj7X8ct7cf1s1dGX489WAX05Vnk6TusbX0r4Z2RaLScggqtipPIA4h6xCNWocgThFuJIeRAadBC3",
+	"8pE190B7NbgKwJHKS3R/eCReTq+KLHs90zUoae7Nr3F+Kz7x6jTtspQIK+77NV4vqPR1Lm8TofzVPuRL",
+	"o8BX+2VfK0vWXpwXRCdY4wCkt6Hch5ItZK6yDVYYpNLGniEQTarbVKcKUllgJh4x33yMIMHKmiMQ+s8L",
+	"ba2WochNOrLLS+yvKSAOLtELO9m2T3mgP0jrH9ALvIdDr+CaTQVFtuE2uBGLpfsBLdixMEEfs3QuOvZJ",
+	"eyPXPTiWXXtmV+klH05SKVpS8vR0eNNdexjhu7O4k1H+7cCOBjyYcTbFMcDtvZxDtv/Umx2KwETUmzte",
+	"CCGki1a475hES5Tys4LLYgaE+/Gk07PwjdtHDp9Cf01DBGFoDWlViQWzaTVXdZFlIWIGRc4QfJ/6Mzdq",
+	"Mi2yUe3m0/W8Dr3nTRgdeXTyYwmHQPRpVhYKjZTnaWYv5qlAG7yoQ/ZHbJ9nFUdlW5Gou6pap3Gkyu8l",
+	"NhXd9Erp1lP74InCsrnwSDkwSEzrUcyKyDrind/tLG0rB6jVFu9d9gkPzBr2C7gcBypZMDNPh2I5MoBo",
+	"33yhmVaAte+zqjHCnYPt1OEv2mBo90B1Ebz9it/G79qDyAn69kzlrh5+3xO+XtceB+ZdD8JQej0xDnVR",
+	"5+hka5HfCmpXAjIDIZNact7yTa/xRa2q2WfY5nqAkwshPamQ4CpYr32V7M8O+jp45rmvUtZdTzUvZBL8",
+	"yxrhufUXpfhkAvwFrEODvIBZIPkeepSPTh6V4L2BDGDY0WoKiUp9wvEfUSXe5vZtCbRa2QP74hFPsyK3",
+	"/zhBZxX25F+XkBTt5tg1uwYwps7Zydn3vZPT3snZW4B7JMRHqcw1tgy7j5z1Tk4rH4FsZ+e8c8uz1DrE",
+	"usBE6/nqK7sd2Ku10JRzLo3XYR+7neHE2lRybF+RSN07Oe10O0mai6FRMHKHGMmHU9G7PTk74rP0KBNG",
+	"CznMFzMDsJHlF7r2KZ3zTj4anp0+fIz/vsaWM6wJQT8ef5vfwtSlPg0ncv7dQ/qeNa7KBGSn2xF8cH0j",
+	"FtcAlRn8G55MVb9iytMMOMj0/6guT66Utfo7WzC5rwhiW7qYoP9iZyYUQTyDE/gwR6jt5poheq9fcYic",
+	"acX4OBdCM6OqxxsalvOpPmLvy55jD5/iFASAQTGp5pi+gygUbvADTZ2P9sNA3BNoF9eH48Ga8DvwT+zH",
+	"iFKwXxaH1hE7JizC82OPygEOUJ387i60bbED/qEb/9CNd6Eb0SoKpQ3LCrgMjJA/XTx9+ezPrVmqm3AV",
+	"qVsa0rMTCDtamzBmLdmJZxyC7FCEWwNueMcm7PPS2DuEIfs2X9CVMC8vjS5Uth9mh9ayBV+Z3DqeOebb",
+	"TZHDYs/5gvEsvRE+ooDORaqDyA3xwHE2UdpQvcCmQMOOhLEHslCXeGPt41DnXIN+2jLJvTytO+ELDir2",
+	"Iu7nfnGL1/YFZeuDqzKH9CDReGXWNgHjxbo/9cDc1aDF/rt+GKLgNjb8wIbCtymimF4+nJg2U2y5Giiz",
+	"I4FJDcgpPvHeFJTjKvmKOD+gXo5UAWwtlI9VQJt33t/uWqKospwRo6X2XVShRd3mrtncLkIdwQds6c47",
+	"eqcUH9+fnZT8FK/S8cRkC1fuilhWzU1OmPY/F8NHTju9meGDin87Uo3z7Ug7YFnvhrQDU+lUFQ2wWDS/",
+	"psU4tSwd9bq0ZaKO9s/ivVJ1wBo+0Lhzu9xxt2tz7TFwglIN98PUe8hqjeCTadJdT+/cBdi1qdBHrJ8L",
+	"6DycCk4sS5DGBXQrR+XKpZgfsQtPK4G3wul3vqjddXG4dnDom2dZehtrxUCohGe38cx/hGkV7pxUh5dO",
+	"HT5N9V5q3AjUXfteAt2tJxxxmLzbvO8fm/c4vS2zoGq0akasLVuob1RaLV0AKTrGKpdtzpL9xtIpeqUS",
+	"AQu+/yHiBupwdOQY1RyHVzCD7bXltywl70OoBqNwybqgNjZUMK2q05HKx8oYIXvrZcHVMHVDAo81TsLP",
+	"7rm7btBXVqhUmU+7GI9wAEpQR8cAM4DK2iGxJJcVtpjyAJN/uvX2p/I2NQiHv7akOE5rOXf+DlyA07gk",
+	"PA9e0eIGla9pdXeC2Th9BQUsUNm1EJWWpOFQFau6eINb52paAXfQQW1QWyd0bs5VfqPBgkTCdG3VEkv4",
+	"Qj8BzjqeZ6nAr7nUG1FEWusT02kO1HBdMxx6huV8m5Rk+5rYKczC1fFgdY+VGmhOTDAF532lDkih6PGE",
+	"906dsYDea2ktPE/EdKaMkMNF71exqMXyI0ClNQCD+zihtJTopa2kPGAyBfVdCg5RCugQ6v2dd5qHK8o1",
+	"v58m1xepvGmt+a96krDI0Z6gxgcnrr2O7cdmZhNRFRwHfDzGS9IxtBsR4iwdFGd9gDkDwwTopUinGry0",
+	"ckZaES1gNjzv/P3xv+XWEy/x4SFUYN3RucrtgIYqz8XQsInKtWADAJlcdHaQPJzZnVeFR0MGVw4DpdMl",
+	"tQAvvhKm91Spm1TUVBcKjRxOfzVmZh2To4rSWLHZDl1m/lRNAYdlsEDwiEBItutaDcX8c5qsjTw8Nxq1",
+	"O17LTgNDflMCnkld3GGdpt8Rz6i9gAJSgYerCt7GLkrkRizWQZwH0XAgyHe4OzPrukjThaTPLE/twLpB",
+	"KRoCJTv+eKCjlw7KkaCKTLT71Zovv9oxtWgs/SoWrVpJLzlEE+3SBlV+ACTMM5GwAujklizWphEg+9Tj",
+	"XJm1FJoXbKAKSJkT4wZ1VZ+D+0y5ZCz+7FsLGiCkTo7YS9wubdRsJiB3x+UCWMOekDeOANh4vLBqqcuS",
+	"Inf1ylBjEsnBw3hpX9faUdgmEHIhIleDNatcxRMkmrtMKwcCYV0EjC4iY0pqqFmJA0t+XQjGqIpKFLKY",
+	"2p3I1BCQuG9BBj7eLfPrr2IBi5XGSaMuczWGe/IACTnBM3dMuRTzUizLJd8ilFyLWp6pcS8TtyJbk4aj",
+	"VhAZAvyXUyEgIn4rrGdgH9Ut9YgvcFMj6pmLK5UXavwCR9EyS4t9Sbs0LTANO99MjWlxkMLN44M4/aqX",
+	"akR0MQPgx01Kptyz489+ZGtv3r84AjiNO4THcbCwvxHZ6CjS4Ze41dolPuJ+X4MEFfREglA4nKqBKswT",
+	"78GnpsvsvucqY7OMS+JGTCWcMYxCR+HUl/HMAxfs9KQRZFS8aChR4hBH+694VPw3rKCUCN0kGZovmkpG",
+	"TTHI0zVLR2wBzu01QrqwP8bQcFcA6gT7Qykt5NGZvOh03TNKVz8SDhXmMNK0j3sMgg/AWIPC+i1wwUL+",
+	"8uEJ1WSefufyl429Ejeve+id8UvaWp12TFCnYFSonGWA5YXpTegJ3EGTTcXayF6hgfABEGBylYmlrox3",
+	"z7FeBZRrPMj3izAvRadVLvhWy8asWeo8zOrsFzD3RK332FaSK1Nx7P64ZuHxklDSujGIdod6AYDfAFaw",
+	"7LLvegMaGAKsQ6dyEhMcsAKQ23F6CzzvWFqvpIAJAJyIgMJE8cnVilLhIkeVC58Rn9JYOP8ZfucCp7TB",
+	"eqWk3vGri5fPumHmEX5jZbrMUh0//6kaB3RfJlCd2MVDuIANwQshGhhQbfyJ3vB/goH9n3JAfz7+nff+",
+	"86T3Y+/j//cvnbs1e3F5n7n9aVHiF14wElVWqoK+IWnZVd57dHE0zyWQpHLJQHEBPrk9iCiQM55TY3Tc",
+	"on09J6l8497b+gbRm9oHVg4yvYh2Dwuk8TKwRz7C61m7WXXJBiTLxqUHyAprixiE2Ieq5SlPMwJHTnMf",
+	"H7VuqFRz+YTNxWCi1I3HWpbGQfIdwaj79rFAiqzUEbvQN053lXhK4IkvY4KxEs+7mjdgPy/RTHXZqLAO",
+	"PbyUGRXS/YLB68jnSNSWMuiBbuREybqFasQoeUUy9gLIVFDX+hxLmWCkEzG8cUX9rhuloiYbW1GVUW6T",
+	"WGjpCNWlyUnObw6EWq9vKAdWnh53kW2r4wozEdLYqat8DXbNm5+fssdnD384Z1d/veiddplOP7EkHacG",
+	"LP80NwvnCTi+hzIPR9hSELr0JIkT7j7CAVKzBqb1IhxgS5gxlXfAW+9ciJZG0CK3PRQZllSL4Kxhj5Af",
+	"AOOzWQNRWhsfWpEtH+Wvh6fDANWID+0Y0FCEsoBcDBUo9SEWhSAIJPS7r8v1IqjmsgDtnAU4vNz9DDN9",
+	"qpI7z4bimy+SJG6U+UTpATif7D1gRFTGKBpA+z6sghU1VGBVcN/P9iFf1iMmlHjTqUYueq1QQ0EtQSST",
+	"JBdVAN2NJQMAX+0rICvw1oA1yuWCDbkm6BYr4ioPwleaTRaziaiDfaOFaox03qBy4M4wcuQCDadwYZoZ",
+	"ezWpLJHoEhoa2qghQXrE3udKjgms2aoK4AQXybm9uboObVlg0d/fC54bzKdwySaqyGsA/f6JpOCkDXzx",
+	"dt0Lrm/AWh6IMvjhCjqbapc1nSnkTGB5fomwJz4ZQKU/Yq/lEMH6HB10tqgglwfiGcMHztWt+EPRHETR",
+	"XKVjWVmSFCiRlBRkuexr26CRUh8TuORa34gFhs9XLj7dBXiKqd2eqnGDqkqMPJBM2ITrSng42Ug1Vao0",
+	"tDYLR+EV7XafIeYrORVs5Ce1pX1AX9xYY/LeneeMa4wyjhVhgof7c8Qc4p1z+P3nEeAdAd09JzikN6Nl",
+	"Vliggiv5DRSnvIGKXYjrLu/KAY5TKgfqU5MA2+nJCUVz9Dmb2kOlpK4Q/SFdjR1k0DrQdRRUobfssArT",
+	"3Fp+XcYzkRsoJoUEI5B/he2sZk2oxZ5kwKNy5xeIk9kFDRYgWrRjP4wnu34R5jksQ6sFxfYFrV7CQ+uN",
+	"5TJEo1zLmmYXaESz0ds0rT9PIFsOuP/6gZMKlqgy4Pa2pCZIg34mT3AkVaQH4yXPb8qN2DHqlSYwuZPT",
+	"H3484d8lPT788XHv++8fDXqD4VD0Bg9Pzk5+/JH/cPLd9x04xjzZssMbhmjHetexinZlyM4ITq/bT66h",
+	"YQZC+RwDl7Ba20hQVdlUP19bJUdVhmXN0oINQTP49MIR6/NbnmZ8kIm+Y4fAC5uizFTIAkVicYiMV5XB",
+	"tLht1RfdVZjfudhqZJ39KZII73303yAUowZqkeFEWUHBRgEAa4dDjm2pWQYvPWKvsKUhGE81IUqKPApo",
+	"sbpHOyNhwVDhhncwQ6uF0a4bNGx+O0J0mE43/B20U1vj+iPY3o6ro3lRfmVi91CJcDcy+XSi7LHF/Qbv",
+	"cB+RrOqSGdn5LQY22Wu44SDphGqly9IR/KAJ9FNGdMtFkpAT0lLUnJ5+kST/sNHLiwQrGGmXSwuw6tFN",
+	"+S6RSyc6x7A1ROATl6H3JLr2K/a/fclv07F999EwF4kdCc/0ESIu9F2ec4namAwhyjwCD9l6hrxQfFpS",
+	"APSKv7kVaA0q3dPMSTF323kAv6XsUvkcv6me2VsIa6yRd5cCQLhFWcYuLp9jRMlXyBZa5Gi6oqeFn7fL",
+	"ncpCeO4IO5E0Au77FLLOl25g7Z19+3h8WbPzX+eb7tL/8kDT/LuUyEeIMh7G19roignuFCDKMbRLs3K5",
+	"t9QC7groDV2rck3tf5aFbZDEvPTWmi+bEmFkLb2hNz2l5uXWDnX1Ra3mMa0QVC/RAxxq/7e6vXiKmWyI",
+	"AJU8o0Ccq9MxkLmkEuosjthrtxV0cPv+3X3GSSulBirfSXY1BI6P2Hs855VQi7+NrLC5iiIhVTGexMAE",
+	"xOzdrCUNQA/f6+TvLwSXOQSlCERRwT2X7hAlpC1xd/LeN/FYmINdw8E2/sPcwt6gUsCBdIgtxEu0fudq",
+	"U4XnPqfjGrzpQiaee2iNatRX/nou3xIC0B9d5Q7rK5XXCbcO0o8nfoREkWwHpmZIW8+T5lVfbp3vp5O8",
+	"XR7ZJTAwWRqIToM0zGCFx0OqRPSMmM4yhKFuyOkUzy+9Uol465/1zYOghNNpna4JmmJMsHjbIZtU93Eb",
+	"eibgXkIYImrhqWdeClekZeolZOJthX1pl6Vew77kGqxKcgHI3m5cUgjxtrKe7RyBuyBc2m1rov71hSfd",
+	"BdJOsMk4HTTK2PnN8TTPyGlY8vDWBH0PtWuHN77Dsd1L2LZ8/T2yLx1AmTbBBqPL0CWC+lrlhrI9ENKZ",
+	"p3qF/RBYFwKQACx3dkAKs1xNUx0jZ3P3q25iQgLo/hPGwX/QAOEOic1cFcj6FOs1sqOvWIR+h/ATXd8w",
+	"T//swX8/7oZb+BXe9XdyxzdXavFgzzKNKxiA3aCYHnPZCIeVF5Kw0hz7Z52D8goLurbVZTviHDffk/sx",
+	"5AHj0fH2tmjJXyRJMy7WBgi+8LVdeDnRAgzLWXhutekGO/CboN50tUnbrXE1BLjO9DPA7p9CdMcsrBlx",
+	"K6RR+aLaVgyVYCWLAlC+1RqEX60h2KoB2HiDNjJsRsk1seAqEZCRQ7zeOV848CL0ohfCnDNA2oE4rYH+",
+	"4hCTRklxxK7I3P8gEYwmqOpiY4UosFjFnuaMFkY/WWUn80gIElhvaLwxbmwyOb9GU/OeTMxa05L+cCi8",
+	"ddgf6P2EIiNyKNLA6dvNtnQI6xxLu+tDkwAwzSvM7iB18LWkNACgHX4Avg78pbaK/GsVJBrefQhTe4XK",
+	"eUF9rci1DzmpYCv3k50k1XyQrZGdZ59SDZosvNpvhJhZs1BGwdh+wmf+c95CV0bNmHUl7Zop6YFqZMKS",
+	"VNPtzVKz57blPJXr7DOoC7BCA588ClD7KWphbxye5YInCza2Tq82HH9a3dB3Ep7yz7mhL6AsChZAJIDF",
+	"YX+0u4vxAavjK2bvmKdyr3CgtUGS2H6FfRtVNHMzEVNGZmIieJKlNay+dql+ynkqv9qNxNG1Wj9q1Zd2",
+	"JxPAzwbCbihUd+ICI8rhfCLkfp62q/JNtYNHxOe7fBzClFPoJ4BdINSHKtBDuLtPEDQRuh1drCrVTN2K",
+	"PCkcwg3AXUTRSw9zntu5xWFwV4bn92IVtit/v9qb097gFZUBrIi0YZ5dvWRehyYf4LLc79YQcv1djx1/",
+	"ATqb8zZJq/nIkNd8ujIPhyMoozL3TP7zWgV4iex9YdRu7Hp+n6C/6ezkBK6SGzEz9eHhOr6cA/IpfYWR",
+	"W5h1+yBFYRsZykS3vndpa1EYqZxkoK7PWK9E6ZB5ppg5SDsEVLV/GeWCamcCu8MRaPgW0lx07d2Ti6HK",
+	"E4Flgy5U7IrIjCqGk5hL+TMM+KtVCxUOk9YEoxJhJFyoFGL9iGgHASEiMYFqX7QeILy6Y0CyToBo3/Tx",
+	"Z/rpy7GVj7UFi1civ4VmKhjgrcoKQOSV0E+AYmAq0FCuSM3ed65CUadyKMqGGW3sAszz1DhOjukRu+IL",
+	"DLtB7ztw2JuqrKnR6Bwfog0goUkqjHbzgguq2ma7NEocXKyDMr0V72Yv8bOtakf3jlZF205HlvNpk8LV",
+	"IW7TMkPYcpgVAHieanRA7U6MldrTxpkKk6fD+rvwpeC6yJEaKAiq0EbLMdMLbQSARyKROEjJmsqLl/TC",
+	"9sSB3vBzrqZbfPyt2uLD79PETNqVNrdO7SJ0oAKFPbOuEIDQ7ydQs1zdpnptK6fL5R+xC8m4MdaPJCcT",
+	"k/XgbrrrEzL5hKxfk8OxRshl+d5/IjvMz7rdNDruEYROphikd6qJJAiE5+rqr7uYZnWxAKi21oBUhe93",
+	"DXljhbdliXsOxfmqMKyv9aTfXb7kcitDInHg3JAYtJKOlhdMwCFTijnG9iM1SG6p97K9uved3/fT2CJi",
+	"cHb4t8dklYD2DpVHqhHRbZP+aN40UXjHn5EH5Eut5ntmdZnVb0ulSV340YpkNYXtp0CwodFbtVzTNoXy",
+	"FUztjrRZq0lvd+MEWyBm+lC3nheC7VmEz1nfDmWJ+jQ4sGJWwcpAh7Lv390vC5TCOTpsKZgmoIEOULPi",
+	"C7LM99FC114dC+rXJmZfFV1qIFc7kqRWxIl66NaHJYjcYSAWUE5RjUSqDGlmuKyiIqWGTQXQTKFDmFNd",
+	"BoUdOBuq2YIcjsoDU2nNxFg3Iwy1/eKktw7cLSjpIRQZtDmODoOPOcU2MUxDYhgXMgeQTeCGD7gWENPJ",
+	"hTYq3zfInAtEXF4XZDa5df2AHxCRi6iXDW4F64TRuQdH349a32jHHAq/gWocZ9/gn+Osx29gSH8ULdxh",
+	"0UKRS5aouWytcEHrySYYVuJNC/omIaaJX0meACFz7rScHZ5IYIxKxnolyzgl2lwtagYfczzATuCwq329",
+	"rs83T2+5wS5BX0j2QDsjbb/9gUO5aYdAJyF0GbVOIH6WTCi7BGQGqfTpUsyNpaaBe/NG3Kob7DWK90z+",
+	"o+eccAGC6q5qDcp+vuxb/9Rq56orkHSMj2o0gjJygAwt8U1ycatwxYAWUsgkWkmEBID77+GWTuo3Xg/u",
+	"yg7d2cCyUYAkcuEDjH0Te9Zhq8aPCwm1juuykYRjqNUU8Ww3WSSYWeaQBSlmASwF1MzyzM4LVYMnReGJ",
+	"mhndZbMiHwuNHT6IX7OOd/0djj2olvoq9cbKMFuNlq3WjuEZzwvpMS7LffM5nhvw6FQOPwS9TPvdKyRd",
+	"gLd6DJu83qlwrCYBPXUuiNYEJuCCb1TO2A0ILaEQ/N2bF9qqtSTVs8IZrQNBKFvUfQWGqrd1zpFI3ik7",
+	"WCy/LFDMAYdwWlNjaydVrnmrSi+O8npIaG4/jdZMTavtIBYWMtyUqx8XzAMKIWiY9f4Oera447qSwB2V",
+	"zGNDVWRQGGbFlKTDCoo1iRBqPLClMcASayzNx+JehSdOUZlqqrHzYn8wGkDURS6Bfi8i4K6W9fBKmAfK",
+	"CxlWVLhkub3NoP7QSkOaiVJzAJGNgwRFiemSzqGLPBrEgAH9RErrDyXSyGTyOj6QIgw+rFPmDpt5T4Ga",
+	"jXNr/9WKEJB4jctb2ApSKimuxVMp8iP2SgEkbDqkKwZqIKyva+2isT8UfvxQW1LMIO4EZOvWwooUgOPY",
+	"DhwTOzuoZU1jrGXIQj7fUg1Bu/dB9BDhn4XqGd82WITt5JXw4wO7O5ngO5hDzo3v5UILswaRKMAGdCh/",
+	"FQjAC2crI0QQtfzexLSJFmZnxL+Q6jaVN53zzt8f/1v+X//3/4EoOXzDzlDluTXUJirXgg2Af3LRHLPH",
+	"DQ/Gek+wYWJY5KlZdM5//1ilTDcESQXRF0qDKCl6kCCDRVmLtzMrBlk6rApBVoxT2RxqZxlAIJ3aPzrj",
+	"vWTStfeK3a1pPSX6Jb36m0fmwYm03q9PW7WM7K+F2MiTvwK0RM/apUG77OrXxA+qQQ9oat0uTYxCC72m",
+	"bRuX7Zto3F5F7Zl54V2/8psBe+AEYZ47ScfChS3D0/QAApi0APBn5MSLkzMcfF0PfVLuArqn6f6shW/3",
+	"TdyQK4p2cuNu8IU1ra0V1ce/J/0oVs8htqaFyhcY1T00T+OL7xGZZ8tTHCpQDAdtgVFHdC0RXpZc8KTK",
+	"x1JXyIev/PYvTJxJ+zcmrdguVyZ99wgRHyM7f793Jw7iW708S0ne9/Z0yAewtECdqEvgISw4cgs9LPLc",
+	"mqazdCYgl3Qr8jjHHdaOHXiBD3587uQabbpT1eNyZ/fpIXaplVJSO6z7uFHxzfd5pW55tus16/Eg53I4",
+	"6eFjNrckGj52TPiaDYo0M76RlOGjnvjCLsLhl0qKLrVDw5K4WVDwyxVWp5pNeX5Th4T3F3j6Wz7eq8Q+",
+	"hoKH427KbdkUKbkl4QuWoU22RdQg8C6MSsGmAjo2H0P3D4QotMjE0PBB5nczEMmgc3HHex9HrdfEWast",
+	"+/lyx76PBI8A8hZaJVNoIJIigaAaxlYoU+rCsS4IiGeqwLC+A+BIKaRLH6aEPdLyILewNnYcyC7Ek0Qk",
+	"bCBGCs9EeTPaIVsV4jJKXFI6acjzPHU9MVga6ewbe8XG4SLeCJ48pdW6B03NkyS1f+LZZW4HZlIr+iOe",
+	"adG12+1/haWzdcxIGcwsOG2nJ49++O77x5tOXHh2f8c3lCCValDe5Hd3S9Bm2H2pqQE+WMPeHKWX3oiy",
+	"7pLeqdzj4rC/mvJPvWk66Jyf2X/ZI6BXm1KXz22S85HZyLD6fNR7yc1wgmUlmCcRWOZtPbmgLBwuEfwv",
+	"E3keY7tFC/gneHGrCbQRjPmOzftUD3meBD7WA420pna+fndJtTQOyERve1hCVGUcSvrggoewtp6IxFn0",
+	"OuC1tvcBsNzyhftg2RXFcZBd1neb27c7eYL9A3TW4Fd8EGcv+0WY/fa11YQnjCx+vCtsRs/e8nENh4g/",
+	"CHNOkfxW+YreHlaKom4IWMfEej5yleBw37HUlO3j/sBbRRUsA/J8PikLkRC31HWYANU5jPqafJdS3qpa",
+	"hROQI06xvHO9kUNCQJ6S+0ANtcdlYe5aw+yYvRtwLa7pqHbOH3bDr2LLkR010Nt05mJgRY4MuPPPzjDG",
+	"3+dCqyIHpsrPX758+filcZoPluoeHLRDHEnP5n/HZ9Oem8Oq+TXXtH/SOs+POqKJ9XZuL2Q8IhnXhmAu",
+	"SNCc7R2HM7ssx/0VxntocL/RkWnTuaoLkh0mAPQbz9KEG+w45vZezsQ5lRbMcExBpRqVFYMvVEhSpuXI",
+	"PAtSbRzvsjjQxrYQIqJx3UeMiF7dbpDIKwu/X9w1WjQVqc0RIvfs41kuRlk6nmzoFxtOxPAGCCyhrA3i",
+	"jUGNVhfbV/yIwewn+8AbmVCKDJ+jGATVXlKRsF0KjfVQcLs/QTceA9S5UlN0xJW6KSXc8S7IKGrmpZvb",
+	"AQzNXTmySqjoznnn7zygaRjm9gbq4X0cKu09b/KufwB84mO344x7+137q/PO7enR6dFJp/mtf4Wjvfuo",
+	"rJPOyGl770KWI1XI5CA00mJ44xzvoAARZDbJ+RwaI6FIeCoEoW9hmacLTm3hgzf0uv1JJYFZX55o8gUM",
+	"kpp/pDKBk7cQcNrworgRFdba8CwPChPUx1NrCJdsoorc938XmjAuyxhXLkye2nPuqnGh0Q0ecu60AYKy",
+	"EC7unADa7SYCoLv1StGMd10Dkkj9VlzVOgYMJ6lfIZzGP7teOL2jgmRH3VdxC15Qu9smtN/WnYE3hSzV",
+	"CdyJ1Quxi/d9Vf8AjOxcbqFe6rFGajXMLRmZa1RM6itag1i85relZsSK+C5ikgwW+F+rJ0apyAD0C35Y",
+	"Pb7OxP3D8Kx/NVlJrdmebg9CW84pfNrlCtzhoe+4UCNtAvry/mmFeOMJ5bD4QkP00kWnuoBVaP9/4VAz",
+	"FbafpXVVQ1Xn8Z8LBKw699brjcrwcw3Y136lRqsCdvyZfvrSIEziI5SBQ4IVM2Uu0gkj5vn02ljJb96N",
+	"2y/lPeNmUhoOpXO4JuWdynRaTMN0WyqNGMMN8Y8QiXldBl66hGxkjUvQAnciTsdJOhrVIzRh2C1J0Eom",
+	"+9oa0Rij6S7dkt2yEMNrOz5F7Exoi9IGoVkRpyXGBDIafeVi140yHwLYEMVGzVw9sTN2pSaQm4ce4JHK",
+	"RR0PIq1P56uSf7sf7QJwWvkTuWYDYeZCSLt4Xr3ezQkgzIB1jDZ8aLJFeT6761RsarxStc4rtJEjNDEf",
+	"50KUX6UxPtDum2vr/d/gKL/+w7EzbsY3GfjkEnAyfO7BhT5Vg9TILs4PyUetxn4lsLH9lmdFDV36FT3i",
+	"a8yA4Nhatd9eQQFWtRblgXYH7wCxanrS8Wf8YQs6dBPLy+QC9KNRa6rEcdlatfjxFfdWVM5pg5pXktew",
+	"c8PB6DLO8iIDnPixkHZB8YqeLYUWoaYEyn8gxHgjZoAu9ZudEfh09mmVkCJPalqiLwtzH9t0+MACvuIe",
+	"wgr44paVujBby9oaXVCSgdcpbDCClvl9qtqJ2A1cGZQnAI+r97cB//jXp+Dd6NpnTZkJNcsErB2gvUZy",
+	"JG59rUl22Jphv+/Hn92Pa++B54bw60aFNRThfURi4UZZpeSD9AOV4wIgXt3V4Bb8wJaiKR/bqGL98aMm",
+	"JeqxawTBFw95kwRj33bL1xDwDScKGE0MITyN0izTLI13HX1Tu3L4099qPGWv7Y1aDU1OZ+y+/9p3+fC2",
+	"gZvxPVgHrcsWQP6UdMx76ZHq1YHVp6kc9wB+sVmv8SwXo/STD0VgyzGUsbBMybHImZC5yjyNEeap8QUA",
+	"aKhFdks4UgSaKBUYuxvoRVI5fovD/EfoT67O6S46lf0baTP2w1UFjQe4qrDd1jKQi5K7CoqNErv7F0hS",
+	"Vcaf4FtdqEvqBg3L8DzAilISk1P0sLoKhpVF3EEu7obwww0Qx33XRQA1w0haBHalBk4eEbv9MVwjiuv4",
+	"M2qlTbYuiapUnt8D8gZSzRm23SAuVmlMwRcykSDptKsD5rmog3FuIJSrJhzCJiGGtIvlO6xoXwzTuXk4",
+	"/fHT2ezvLo5fvZxxAdZezTOAqrJf/fffT3o/8t5/fvz8w5d/6exoIeOEk8MBQO8sLqF0/L0QRX1N9+sR",
+	"NeOWHs1CFQ6zAfsoWH+S2otp0e+WHB2YOwd8qjD1eu6p/ag6HF6fdBnh2Vn99kECIy7quokVtZERnm99",
+	"boVKZUCymRB74AcZvQn/BlNbkadYUiesm6qxzh6dRFoJ40+TCKe372NoWWOFQwOlMsFlw0j+V3abw760",
+	"HFhQyJHddeiqKneJvyKvXOX1luBKRwSQc63N62P70FRobY2/VDMjPplz1v/8oWPS4Y0wHzrn7L/+7//7",
+	"0u8SP6UR+TSVPGM804r1h8jq0e+yvjGLPra9zVOZqHmf/ak/VJm2f8vVXPf/jAqYGDdT/UHa90Df8Qe6",
+	"JfvWDra/pTpo//ojdmEHMKc+QQkgdkKzQSp5vnAzQKbPQImzCz/gB2iRQr50YQQeXBKPc9ZP+iyVs8J0",
+	"WV/0ocxMyKTL+vM+4wwn9EAznf6n6EIcFgu0+6rPVGHwe3kf2zcx4db/1IeNFJ9SAy1dRx/kRciwImSi",
+	"UbvYt81ErpX0iD4OH9pDenqKW0kh4zTJkKlywrORq0qNaZbXMyHfgCQsHZFTtEGWMvPz1AwnB9H69sUO",
+	"b9JNmnrRUbjsNEYqp0K/92JwpeyvdxX2cWoVlNgGUclhNaJsYAGVu6W5JFGNuy1vyvd98+4KzWXRupdS",
+	"btJBQAjLx90rlpJbvm8UTCkPJXkfOKX3EwE19NSMEiCNpmgDdavsL3DeomHMFlb08KflLuCTttibuwUi",
+	"PMwOHd4nd+O6h0Che/U9Yidtf5TXadNjI/Safrin2AvnXGkiKw84kwAHCSOAAfUVOWHcwdOkBjSwwxIX",
+	"M6VT60Y80MzOwBk+6XDyQTqyYqtawNelYvtM+LzccKKUdrwawZosULZTT/BkT8ITL/weYydmQr0V+h4E",
+	"PmiTgZXCYMnMbhcMwjn7I8HN8b82B6h2M7GzOtwZCUdrxBSXxvAxDbA35LnpfXeanIjvB7AYU26G0Cp2",
+	"/vD0rNtRNy6gYZS6ubYP+OGR/YfhWef89Ozk0U4TjJ/E9xWZPYi1e6FvGC+FbV7ehXQw9m8XyItsK+uW",
+	"CrLwRGJ8fnszF9757Vu4RdauBw/rhCoMeLxnBZi7cN6tyjEqDEpVol5EQwiFqRt1tH1NA2P3udGAPiLm",
+	"mo2VS+g/QZDoIDi2LsNvp/QtmbRYerXd0tZYshe0eADcU9lLalSbFdCDafi4W/JKD8TQmljYzh01aw+7",
+	"ooc9Hr+lYt6qSQuFcSXSG9eGnZ6cODHddt9qEurWei3yoWDWZnHsRMwo1j+eKHWjj/ve77PjeaCJlECn",
+	"Y+mcQ8RvtLrTEbvC0InpEf8SADuWpINdVshMaO3o7cbprQByWAc9cXH5nPEkye1nRsCHqQNaxNiXo7b3",
+	"3mK0K+4OgknijV7k4vhfO91YCy/lpMlggbiTs+rsFg6n4pj+gJvVOe+MUzMpBigEkO3oecr35vd+kd1H",
+	"gYB97V3b/LvouuAawRHqTQY+zzIr8aNCYvQOitvwE0GngpwVhsS163mARqk9TrNcQU1LjHjm3HdUSmHm",
+	"Kr/pArgf4Vyk44nRR2wFAtOeJhoBXLYjnmZg1Xs7pot027IOS89ahVfwhE5LdazwcPQZ4Ol3Xs8aDEBb",
+	"sauzgMvrqnOofu5QOnIxVHkCjHFWRPY3gKnH/xBkM/ZfoNVHKgc/s66ngd74zVvANJPWQ7xujw4S4HUP",
+	"u9fw7pUH//0Wo7u6lOADEs04PzeIzsAporJoNpwoLeIlqodfzoMfkruI7Dbel7uN6x5kd9roDYFh3Utz",
+	"CLz5HoO6257gev15THHEmtvzjeBJ2Wjtjvg5m6nc6C675XnKB5nQXTYRPDMTREPrglatUIjSwElfOEXs",
+	"v+8NP3KhAhpIKKtZpzaewwz2qHteNRhcRZZVXxTACXTYk3APCLFS5QShCYVCZUd2XQu29WlqymtOz364",
+	"21L5yjq22ijDg1VDwwu0EB/YrZ+oud34vGhMsbVGrNcSPPycZkbkiBVQ3UoKoVuXYpZK6684jPwJr8ER",
+	"CGzCfdkaqqO8DGsD+bhOkrTgOVRyNBem7morb1nfZkV5sAixxGJvhWKkyku9fHTwEEAcoJiCJ+p+4Zq+",
+	"P0bH9K3Zz2/5uFXb2YoT46hLrQLCPFZ3VR/vclz0ejShZxUnKRHIXOICVYBBwDVA3T3xoBNYyaNv9CZu",
+	"kyv39laVmm4dnwfgOOaSIoW9VLJBrubWocCyBrdEyQpoT4RI1Rt10cDLlYsLOrbcoVI3qThi73Mlx+DZ",
+	"ot0N//T1FOOUEFM1fgDr7GT5K5NOa6vtaQnbiong0++nQP5l9KK7wogvRBwCfLwrYXpPYblrrG2cSZf9",
+	"1ZjZa5kt2gLKq+PwTceAJw/HFbSFF4dZSYy8HYevUxDHBBKwzs8GLudQNn1sz64Zgvhkguc6+G2dZ/0U",
+	"XxeK3iY/mXZNFab5tj37NEtzURl1+1DndptwlBvVQGwnPqdJgwQfpRd5LhwDv78voM3GRbq0yQWfQk0r",
+	"CE4qmRZDJRMN8dRyJ7WaCnAlRaaFL+l4dPKoPjiid8SLiZP1txcaeSYTQFWxKtwPeru9QabAelSrdCx7",
+	"VjVMeZr5boBMAT4kcgzmArAeulSlXI2II0SXI8qXilJNVLOSmiPWt5fPtZJUaG3f04eHTlOtEfB2hZ6s",
+	"xpuiubR4KT+X2vAsg6/697V1O/9VzSkbUb7UrgCkIsZF3gD2LOY+46iP7UJvSJY8Nw5sEQs/7GBADqxP",
+	"Yf+t1E00yPhWaPOSp1m79hFOpCz5aTsbcGVVDccVoI5me/LIptxnLzSesg3b8QwwnemzCNSg/3/urra5",
+	"bVtZ/xWMvuTeGVpScm/ajjz3g+ukje9pXk7sNGfmpFPBIiRhTAI6AGhFp9P/fga7C5C0SL1ZtON+aq1Q",
+	"AogFFvvy7LPBxO2zzxUhQU1SKgzUXy9Cr9dMYttsOoJ2rpeWoVNLv6np7m/ILsmZeq/+WvI8szewMO8X",
+	"Ql28Khdtqg05DeX4BwjXr6lUWzgovYsM2R1wO4Dsj3rPcbWCW0tadqP0siXwLGfq4kCxVJLg0coiuFpY",
+	"Crz2yGM+1/mCq5XfU7qAGq3CZL1Rb6BlOhnAq/SQi3o3ecPU3wo31+nRdWiLoek1asBUcnR7/DXkr5b9",
+	"DUyU78CvHZB2tx1bRG1qMGUBtaH4rZxxp02/CiGdCTfGwGKsJfEb0ful5PaQlTP1LlEuVeGINg/bJCIJ",
+	"+yjC0W/EKlLlWiJlWt9DP3ot8gEfv89m2rGsFwf6uzfxOqAKbZG6P+dY6RXWxeko+zt8NgfJfkBkdK1b",
+	"oNX5fadrBQVKiFSkKEM/E783Jn6noHrAl/hw8Q4BW1OpZsIsjGzqwUb15iTZTh1hGuQsMPJ9A45wI038",
+	"k3KD42bdf3PG3gD7AwqWAWEOkZ/M23fQgaPPrghsW/Ju7g+8vaSZPXngwSsxlQr6p+IrdQvDDUAzGdC4",
+	"c52lLI1zOMj0RFHsAEIIuHIYj1gFqILhWnhHEC41agFS9dRb3WvExz0pFC4BMPX0kGWP8IN18+3YS9Hd",
+	"Fu8UP9C4vElFJUlHVTGBUCjgk1Mjp253R3gT5ADnACsmYkWNIodjOdeg6Sy/BWBNpZlq4CMFHj2oeCbo",
+	"3sR5Sw1G7rMzhc145tq68OP7wWYJt7sU13Ovlw+E7iJenjDEXoN7i0WkVThx0A0lrBg/IWBxM8biCDv5",
+	"vgjenEPgewoE471RTxVZphf+mOY69Vc3BE5MHj2XuXMLOxoMZtL16Qf72swGgOZdZNxNtcn7M3Q2Dzs2",
+	"j9FN884UHh7Hey9t2XpJDfySbPCzzujkCqIgB2d6ovNculE9xRcbi1FLTMI+1P4d9UB4wmlWqFTXdE6f",
+	"XUwrpwMS7Mj6721ISX22Kgi+MU4mdMAd11vfE8Rp/XT591o99Pk6bKvBVB97vzdt9RBKJVFZxynlo44R",
+	"R/JvDRBxL15ClHdzBOxKTdpPwEfBKZGFOpHCCVUys2Vt/0MXUV44nXMnJ2tXoKOSU2kpLRsB8mXxAwvB",
+	"Mj0psP5K4hTGUy6zwohxyKa1eQaXKzV54obQ0dsV/uJveAzNNm0kpvTykM1k5yfe/jjZGK/ybmgIJzFJ",
+	"FGOVWAObaUHlf+NIfvVOp17SCvQ/mUF03UKPpibuMZ5eXr55o637G3i5neTocYAHB1iW79UZLh1qcyMl",
+	"HJ3Cy8s3aGHeiBXcWv4XOXCy781KZovFQpsN+Ygz5riBAhdv0M7+LRfPwJbNR5WmTyHHgTcrdjCJbqI0",
+	"AWborf2qqiH7elrPJgKX1MzbzFRTw2dYCxcjFkDkSAon07OE5cIZOcGnZ9rowiHBJ/bKROyZSGEBsWcm",
+	"ZUcoCi/pMeVO4wTRdJCWzWWaCoVT/fj67NXb1333tcyZGVE2ucdmejBaNZXJ/AfyVsB8kGGgWHi5cfav",
+	"ghsnqKsuhntbcS4oqTP8rW3sfe+ALRCjwrR+fodweyPSBJKNgqdhDRFR55ZCuRXho4BxKiOSy52o16h4",
+	"vo7rGw6TXi5V/HsNUZf4xy/wq/A0/Ts3hq/2RpT67Vk/wH6nctcb9ZBwq4FScO3kAtdXXOVKaPEcBz15",
+	"JS1cjI3NKM/Qm5ySuekPTueYjbNABkhpwQmenRugj5xWuG2hzA2SDfh+MM2gAkrVET7Zpjyc4PlhIchc",
+	"5NeBc2NmoIc/+zzX4bz4kZgVCH2RBjKwMFgbw7+fx5MPOPrX6LzMCZZxc40T5f62MpfBTz1qhZNfsSda",
+	"3uRoz25Z9O3FTdWj5BcSjxPTKjCx4z9Vqp1tCwP/UdfyuMfiIQqbdpTIw5Y13V8qXXDa8/xR+Ox5/ojV",
+	"TPsd2Kqa3ExhD+23EmYneuH/i3TJ/v/E14U0qzsodkXtzDCCLJ3fjS2XYuBS704gnRPEB+j62YeLdW74",
+	"vdHpV2h6N0KPTytx+Vp8vc0cDxzanRywx+Nk75aHvSUnDo0keEXM0Xwmml5G/cT3y5EHCvYtiOSPAY0c",
+	"uge1oZKBlRemdwjg+NBOAA8NNw6c56p+8vbEHBd2U8HmjzzjalI68fA0y0Q6EyYJH7ZwoY9IByKtRsJ4",
+	"toTLtMhzkXrHGkQGtd56Wc0vflHQLlwrVignM6b0ss9eQWWfgeDGp6vzUzZ2ehyim+gXp5ycYomlnrng",
+	"ypVOfwrsfC58J9fKzf3VPuWNrMY/C/fJNpaCNkQbDYA3jai83fVqBFdREsy7hCJxSdXES4DDPak1+DJ+",
+	"qpAHsX4BeYZLA0es0m52LvI+83dtSCxGPp+S8T8MnfJVS3jgetVW6/fD8JCyOlizn4zOe7s+fKV7bXzv",
+	"Do2q+9LGB7agI/wSSLC1OnK4+y8dyK/fpf0O0vgoIKLQad0uZPSyTE/85ZWUZ6aiulAt7aK7BtdFOtvU",
+	"WNY70xRc2dKA8Ef6pQ7XGIfo1Bajt0hqGDJpSeEBZttpUnxbVnzdRq4t+a54JS9vuKQBrRTwFniLtN3C",
+	"+BZPC5d0Hea8w5q2+KVv9JLlxWQOjRAaLg9/K1RUh7d/iyz1q0vEWDwTKuWGpP1fn67O/7vPoPzWzjkG",
+	"uqFZCCWH4DEoFhrj7PvQ08F7uVVqrNBBn26aMf49Du5xpGCAXpV8xfjUCVP5yVzfSjUbx14ljS70MUR+",
+	"IGqF5wCiH70YQiBccFsYwKgsit/nugBuVXD8KpeSX04/wZfD5Idh8nw4BFP5mnjpgLlCF3uAVfD1d/bX",
+	"m0oXwdI6qn8dW8bts7fX9IVMs3t21FkYOREhLQXh6QnQL3K0lSCmpip6rlnBX6SZeFUjSd1o2v2kTVlg",
+	"RylY0GNge7UYVOV2WaMy+P4FZFGwCf0P33+HOZeNPembRoCm+80jvBxWRng53DZAl9aEX+tO77lqU1nq",
+	"H1hKCMH5EKVOqj0GAayb68BOcZjFgTdXe2NkcjjG16sxYp3QPbDs/PJXsOu1Euz/L9+/YxrUBePgNydM",
+	"Z2kkzkiophYZCY0GqljADionzC15BZQmIofhi+Jsoo2p9kLBehSaBfk/wJDSZxf0SwHIzG8FOE7QbQoB",
+	"5dphZehpbHnDJoVj3LFcpkrO5g7vmC8qQtWdsK7/RX1R2AoLFuGa/Ei8aX5+fcVwKcfe+MOmjqxYVE2W",
+	"Bhfwg4F0gyjsM2gjxDBnCC+EvqV/jeSLul7B5RluK69NLF8xgHwupRWnSCPIFwJqPGwI0zW5ga+/enu4",
+	"xRNsOp2UyGzmMpnY2wqRCf7lj1WGnKb0ei2EJs1IcGkf2umseZgw2rfuXu6n576eqHRd163Ntef34MDL",
+	"cJfnFhmXW36xMcE9ldlTyW5f3QkQYdclP/SoEubRJta1rLDHldP3UcODP4xe/jko1d6G2j8jnfBzAsZl",
+	"vSwRdErMOOLDwRC0CDJH3ZKJaSROQstZBIA3+jPcttXzneOkdoojXaGGfmYZ0hL3m7s0GsCatbdojDgK",
+	"qdx3/9vbxQA40GY2gts489iJkBIy1KwQmRytv2XgRlpyDM1had3utjGs4Hkp4gfOaGFkRC/bDintp6OQ",
+	"NN0IbP/GYYc2xF0PtMHRgt5qtARDG4L6wJ4ygapnkS/cqo6RxhZM3g7vt0ZPPxgiFuxWNjRMp1ErYtjw",
+	"77uTvtqQeSb96I1RW6ocla0SZjXsJhQDg8xl1OILbp3XNkuRZQAWBqGUYsIgjI239JqHfVckB5784BX3",
+	"RsP+8EXSCxPw5tKnj72kN4sPPO+/9P50rs3q95m8Lr82fJn0nOHTqZz4f4DPnu+nD6pCf2Bd0PF+uxQu",
+	"Bu523HNNx54Mho2grxgSjbEdq42jyE60mO/VyPCTxeY0W68/YAE8JYClxcakwOEI6Pg2wkKExDUyB/on",
+	"KryB+OcJ/PevwRnol7ZzJBoivg5BorVsykeFovkle6JQtMLWuzwdBEVDOxPDIgSWCZ1fI2MNQC+8Ww1F",
+	"ky23+1GX8bhH4iFQaPsK42FgaPcXy/FRMn5OjwBD88M+Igxtv/3RoiIHUz5xGq/xdlU50VArMYFSAuSE",
+	"QJI/NtPMaY1FQ3CoLZQTBVqLWrNUnmHJZaihoJLmnMusqV7Iog74iSb4FDTqR8haQUt+JCdktLxY1gEL",
+	"tJxrlmkL8Yl8V/H5j6wTi5Nisd5TpCZP7wxvKOIB50CqG7bUJlLMQEINa1xKuNspNKDhJpMC48kCuBav",
+	"KEhRUrZqUYmjYrzQ36xtcDkQ7C9S3dyHeXrrk+/VpFH2x8PH+VfoDB53BxCHIqOiIhdIloH/m6TgJbbP",
+	"ZoLnobnVcoNy2AewWoOnJmTAg4+hF0gls4Lrpt2EjzjVbxB53jnA9SyItBnhuu3ubz3stzwrxB0gK/uA",
+	"pGjQ5hHraqi5Zlkg1HZ8o6CORxwfbZQbsYI5laYJGiyUhwJFVU8OSHUrnTjhKT95Htw3jGSX/ttFKvKF",
+	"dkJNVidYetqYLnixtULtXsHMgO+SC0EQ1pDunxZZtnug8v1S/WVBwXe1XokAjo0Y4JTc2+jZEQ98EXRX",
+	"2I6RyV6Jry6QFzOtTjfRE29wE+99kL5ZzPCaNjtEZrfCpHIS69dbCp/YrTByKmO3bu5EJWcPta7OAeSI",
+	"OY1tPGJBcM5TUVqqiPKlURNqLAGQDxJ1o6P6Kz4fqto7uoEqo3RZY4HgedDEehqWonoTVVsAb0mihe4Z",
+	"myhRjcgED9iJOpV0peA7L6xDeFmbBJrZ14+6/LYDCsva2tde/5ll14XM0j3R9kQXtU+P7TOkpQqenZwp",
+	"r+puxOqASOznMPyTL8GlN+nU5vvgXXrLdOGsTEWprxA/OSXaroNbpIa9sGOz7VRkEtz8TM/Qq4s9t4lG",
+	"RiLdC3S5Eqo1AEpL97Sgtcs46fv33v6MjA+OZcDQExCxZc+wskMXNWlu0mrHX8ajn45Ow6AHSqQxDPpW",
+	"WOvv/RA7u5EqZf6VsaYGOnKM2PgfJ++QRO7kUs4UNIiGEqDx7fP/K+nx5uIre/P27Pzk8s3ZyYuX3/kf",
+	"rXz1SubCOp4vxol3WaCTL37xWqerwOsXyAApCOY/AhKX3XtyQyQGIur+bVBZ5+E9Q3OGOXf00oTUA9qR",
+	"9gTuUTbdgS4SqbuakdE3gqfesKp8NOUyE6mXv3/x3ggAbk09u+u0fxNZY/1D1RhIA3f2v2iBHiHcTCM/",
+	"PL/fQQex/R4a0EUjdyAtJkYyxItKC51HwCH8nyGU2zVbIa/KAbr0rb45lmK8vzs1WWK5jTcAkLmIxJuE",
+	"ZpJ3cc/H2izgrg+MoE82EVVFU4byuF6TEs22V7Q2KHembykhGXNkp8gLaVZNKYkw9MN77MffJh1iSwJb",
+	"b9wnxK4FJUG5NuJou2NzB5X3KMnTCh8hJjqpdeey0Yi9Evabtr0eRoCc+bUNBsUdBsJdhFav8v+jFzpW",
+	"jf75mz8HGBTyf/zmHzS3YYWpywisIY3XRFkI1WgqtFGj6Cp4yC1IdpiXJV7z8iuBTHH9W4AqQtuNCD/C",
+	"KCF+tf6dt0jQR7EnU6hq1VGdMs02TlSzVOLp8aZgyJRC3HFJfUviu6bAVLyWrS0UOPATvZBo8Ab2n/K7",
+	"1Uk1zIIOWQLmI0wgx+5OcfpV8besNxU+OL/hoc1CrMbHNjhOIzW1SivvlAnjWn/R0JuVvGaWEpfr/GYV",
+	"+BZRmDWvNmCA5lQTmQRUJLDdx1pd+iEExf3525//CQAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,

@@ -42,6 +42,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/script"
@@ -146,6 +147,7 @@ type world struct {
 	store        *postgres.Store
 	accounts     *accounts.Accounts
 	catalog      *catalog.Catalog
+	sources      *sources.Sources
 	nodes        *nodes.Nodes
 	certificates *certificates.Certificates
 	keys         *keyring.Keyring
@@ -224,6 +226,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
 		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
+		Sources:   w.newSources(log),
 		Alerts:    alerts.New(alerts.Config{Store: w.store, Log: log}),
 		Diagnosis: w.diagnosis(log),
 		Backups:   &backup.Schedule{Source: backup.Source{Store: w.store}},

@@ -30,6 +30,7 @@ export default [
       page('Approvals', '/approvals'),
       page('Logs, terminals, ports, files', '/seeing'),
       page('Code reviews', '/reviews'),
+      page('Definitions in git', '/definitions-in-git'),
       page('Notifications', '/notifications'),
       page('Compose files', '/compose'),
       page('Writing a plugin', '/plugins'),
