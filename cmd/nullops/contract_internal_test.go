@@ -46,6 +46,8 @@ var refusedHere = map[string]int{
 	"nullops export project/shop":                          exit.Refused,
 	"nullops catalogue show postgres":                      exit.Refused,
 	"nullops webhook test chat":                            exit.Failed,
+	"nullops sources sync platform":                        exit.Refused,
+	"nullops sources apply platform --yes":                 exit.Refused,
 	"nullops webhook redeliver chat " + someID:             exit.Failed,
 }
 

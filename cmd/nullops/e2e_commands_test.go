@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/gitfetch/gittest"
 	"github.com/nullops/nullops/internal/intoto"
 	"github.com/nullops/nullops/internal/testpart"
 )
@@ -69,6 +70,7 @@ func otherCommands(t *testing.T, w *world) {
 	p.runsGates(t)
 	p.runsNodes(t)
 	p.runsRules(t)
+	p.runsSources(t)
 	p.runsUsers(t)
 	p.runsWebhooks(t)
 	p.seesHungService(t, n)
@@ -280,6 +282,23 @@ func (p *product) runsRules(t *testing.T) {
 	p.commandSays(t, "changes", "rule", "list")
 	p.commandSays(t, "REVIEW", "rule", "show", "changes")
 	p.does(t, "rule", "delete", "changes")
+}
+
+// runsSources applies a commit of a real repository, through the program that serves and its loop.
+func (p *product) runsSources(t *testing.T) {
+	t.Helper()
+	r := gittest.New(t)
+	commit := r.Commit(map[string]string{
+		"defs/night.yaml": "kind: environment\nname: night\ndomain: night.test\n"})
+	p.commandSays(t, "secret", "sources", "set", "platform", "--url", r.URL, "--folder", "defs",
+		"--webhook", "generic", "--every", "24h")
+	p.commandSays(t, "platform", "sources", "list")
+	p.commandSays(t, "would be created", "sources", "sync", "platform")
+	p.commandSays(t, commit[:8], "sources", "show", "platform")
+	p.commandSays(t, "synced", "sources", "apply", "platform", "--commit", commit)
+	p.commandSays(t, "kind: environment", "export", "environment/night")
+	p.does(t, "sources", "delete", "platform")
+	p.does(t, "delete", "environment", "night", "--yes")
 }
 
 func (p *product) runsUsers(t *testing.T) {

@@ -74,6 +74,12 @@ func (a Actor) WithToken(prefix string) Actor {
 	return a
 }
 
+// AtCommit says which commit of a repository the actor acts for.
+func (a Actor) AtCommit(commit string) Actor {
+	a.credential = "commit " + commit
+	return a
+}
+
 // Credential names the session or the API token that the actor came with; ""
 // for a system.
 func (a Actor) Credential() string { return a.credential }

@@ -93,3 +93,23 @@ func Registries(
 			return causes, err
 		}}
 }
+
+// DefinitionSources finds sources of definitions of which nothing can be applied.
+func DefinitionSources(store *postgres.Store) Source {
+	return Source{Conditions: []string{"source.failing"}, Every: time.Minute,
+		Find: func(ctx context.Context) (causes []controlplane.AlertCause, err error) {
+			const most = 10_000
+			var all []controlplane.DefinitionSource
+			err = store.Read(ctx, func(tx *postgres.Tx) (err error) {
+				all, err = tx.DefinitionSources().List(ctx, "", most)
+				return err
+			})
+			for _, x := range all {
+				if x.Active && x.State.Failure != nil {
+					causes = append(causes, controlplane.AlertCause{Condition: "source.failing",
+						Subject: string(x.ID), Label: x.Name, Detail: x.State.Failure.Message})
+				}
+			}
+			return causes, err
+		}}
+}

@@ -283,8 +283,16 @@ func allVisits() map[string]visit {
 		"silenceAlert": {path: "/alerts/{token}/silence", stranger: 404, reader: 404,
 			body: object{"until": time.Now().Add(time.Hour).Format(time.RFC3339)}},
 		"endAlertSilence": {path: "/alerts/{token}/silence", stranger: 404, reader: 404},
-		"listWebhooks":    {path: "/webhooks"},
-		"getWebhook":      {path: "/webhooks/hook"},
+		"listSources":     {path: "/sources"},
+		"getSource":       {path: "/sources/repo"},
+		"putSource": {path: "/sources/repo", body: object{"url": "http://127.0.0.1:9/x.git",
+			"token": ruleToken, "secret": ruleSecret, "webhook": "github"}},
+		"deleteSource":        {path: "/sources/repo"},
+		"syncSource":          {path: "/sources/repo/sync"},
+		"applySource":         {path: "/sources/repo/apply", body: object{"commit": sourceCommit}},
+		"getDefinitionOrigin": {path: "/documents/service/api/origin"},
+		"listWebhooks":        {path: "/webhooks"},
+		"getWebhook":          {path: "/webhooks/hook"},
 		"putWebhook": {path: "/webhooks/hook", body: object{"kind": "json",
 			"url": "http://127.0.0.1:9/" + hookSecret, "events": []string{"deployment.ready"}}},
 		"deleteWebhook":    {path: "/webhooks/hook"},
@@ -760,6 +768,8 @@ func (w *world) before(id string, d controlplane.Deployment) {
 			return tx.Diagnosis().PutLevel(w.t.Context(), controlplane.LogLevel{Component: "fleet",
 				Level: "debug", Until: time.Now().Add(time.Hour), SetBy: "root"})
 		}))
+	case "getSource", "syncSource", "applySource", "deleteSource":
+		w.leaveSource("repo")
 	case "getRule":
 		w.makeRule("rule", "github", "")
 	case "getWebhook":

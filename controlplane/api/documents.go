@@ -16,6 +16,9 @@ const maxDocumentProblems = 200
 func (s *server) ApplyDocuments(
 	ctx context.Context, r ApplyDocumentsRequestObject,
 ) (ApplyDocumentsResponseObject, error) {
+	if err := s.checkDocumentsOwner(ctx, r.Body.Owner); err != nil {
+		return nil, err
+	}
 	out, err := s.runDocuments(ctx, *r.Body, false)
 	return ApplyDocuments200JSONResponse(out), err
 }
@@ -23,6 +26,9 @@ func (s *server) ApplyDocuments(
 func (s *server) PreviewDocuments(
 	ctx context.Context, r PreviewDocumentsRequestObject,
 ) (PreviewDocumentsResponseObject, error) {
+	if err := s.checkDocumentsOwner(ctx, r.Body.Owner); err != nil {
+		return nil, err
+	}
 	out, err := s.runDocuments(ctx, *r.Body, true)
 	return PreviewDocuments200JSONResponse(out), err
 }
@@ -36,9 +42,23 @@ func (s *server) runDocuments(
 		dryRun)
 }
 
+// checkDocumentsOwner refuses documents of people in the name of a source.
+func (s *server) checkDocumentsOwner(ctx context.Context, owner *string) error {
+	if owner == nil {
+		return nil
+	}
+	return s.Sources.CheckOwner(ctx, *owner)
+}
+
 // runDocumentsFrom does the same with documents that depend on what the transaction finds.
 func (s *server) runDocumentsFrom(
 	ctx context.Context, find func(context.Context) (Documents, error), dryRun bool,
+) (DocumentResults, error) {
+	return s.runDocumentsAs(ctx, find, dryRun, false)
+}
+
+func (s *server) runDocumentsAs(ctx context.Context,
+	find func(context.Context) (Documents, error), dryRun, keepUsed bool,
 ) (DocumentResults, error) {
 	var run *documentRun
 	err := s.Catalog.ChangeInOneTx(ctx, actorOf(ctx), dryRun, func(ctx context.Context) error {
@@ -46,7 +66,7 @@ func (s *server) runDocumentsFrom(
 		if err != nil {
 			return err
 		}
-		run = &documentRun{server: s, body: body, dryRun: dryRun,
+		run = &documentRun{server: s, body: body, dryRun: dryRun, keepUsed: keepUsed,
 			refused: map[controlplane.Definition]bool{}}
 		return run.applyAll(ctx)
 	})
@@ -59,9 +79,11 @@ func (s *server) runDocumentsFrom(
 // documentRun is one run over a set of documents, inside one transaction. It continues after a
 // refusal, to find all problems at once.
 type documentRun struct {
-	server   *server
-	body     Documents
-	dryRun   bool
+	server *server
+	body   Documents
+	dryRun bool
+	// keepUsed leaves what is in use and would be pruned among what is not listed.
+	keepUsed bool
 	results  []DocumentResult
 	unlisted []Definition
 	problems []controlplane.Problem
@@ -171,6 +193,11 @@ func (r *documentRun) removeDefinition(
 	d controlplane.Definition,
 ) error {
 	err := documentKinds[DocumentKind(d.Kind)].remove(r.server, ctx, d.Name)
+	if refused, ok := errors.AsType[*controlplane.Error](err); ok && i == nil && r.keepUsed &&
+		refused.Kind == controlplane.Conflict {
+		r.unlisted = append(r.unlisted, Definition{Kind: DocumentKind(d.Kind), Name: d.Name})
+		return nil
+	}
 	at := ""
 	if i == nil {
 		at = d.String()

@@ -25,6 +25,8 @@ var free = map[string]bool{"deleteSession": true, "endLogLevel": true, "deleteCu
 	// Notices, comments and budgets belong to nothing but themselves, and second factors to people.
 	"closeAccessRequest": true, "deleteComment": true, "deleteBudget": true,
 	"endAlertSilence": true, "deleteFactor": true, "resetUserFactors": true,
+	// What a source defined outlives it.
+	"deleteSource": true,
 	// What waits to be confirmed is nobody's yet.
 	"denyDeviceLogin": true,
 	// The nodes that it enrolled have tokens of their own.

@@ -32,6 +32,7 @@ import (
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/review"
+	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/controlplane/usage"
 )
 
@@ -52,6 +53,7 @@ type Config struct {
 	Backups      *backup.Schedule
 	Diagnosis    *diagnose.Diagnosis
 	Reviews      *review.Reviews
+	Sources      *sources.Sources
 	Gate         *gate.Gate
 	// Logs reads services' logs from nodes; nil if not available.
 	Logs logbook.NodeLogs
@@ -150,7 +152,9 @@ func New(c Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Sources.ApplyWith(s.applySourceDocuments)
 	all := topLevelHandler{api: s.sameOrigin(described.wrapHandler(doors)), hooks: c.Reviews,
+		sources: c.Sources,
 		probes: NewProbeHandler(
 			c.Ready,
 		), pages: s.withPlainPages(newPages(c.UI)), oidc: http.HandlerFunc(s.serveOIDC),
@@ -162,12 +166,14 @@ func New(c Config) (http.Handler, error) {
 
 // topLevelHandler routes to the API, the probes and the pages. http.ServeMux is not used because
 // it redirects unclean paths instead of refusing them.
-type topLevelHandler struct{ api, hooks, probes, pages, oidc, docs http.Handler }
+type topLevelHandler struct{ api, hooks, sources, probes, pages, oidc, docs http.Handler }
 
 func (p topLevelHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/api" || strings.HasPrefix(path, "/api/"):
 		p.api.ServeHTTP(w, r)
+	case strings.HasPrefix(path, sources.HookPath):
+		p.sources.ServeHTTP(w, r)
 	case strings.HasPrefix(path, "/hooks/"):
 		p.hooks.ServeHTTP(w, r)
 	case path == "/healthz" || path == "/readyz":
@@ -196,6 +202,7 @@ func (c *Config) check() error {
 	need(c.Lifecycle != nil, "Lifecycle")
 	need(c.Logbook != nil, "Logbook")
 	need(c.Gate != nil, "Gate")
+	need(c.Sources != nil, "Sources")
 	need(c.Subscribe != nil, "Subscribe")
 	need(c.URL != nil && c.URL.Host != "", "URL")
 	need(c.IngressURL != nil, "IngressURL")

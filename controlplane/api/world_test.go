@@ -43,6 +43,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/reach"
 	"github.com/nullops/nullops/controlplane/registry"
+	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/internal/logs"
 	"github.com/nullops/nullops/internal/script"
@@ -147,6 +148,7 @@ type world struct {
 	store        *postgres.Store
 	accounts     *accounts.Accounts
 	catalog      *catalog.Catalog
+	sources      *sources.Sources
 	nodes        *nodes.Nodes
 	certificates *certificates.Certificates
 	keys         *keyring.Keyring
@@ -225,6 +227,7 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 		Certificates: w.certificates, Keys: w.keys, Lifecycle: w.lifecycle, Logbook: w.logbook,
 		Audit:  audit.New(w.store, pgtest.AuditKey()),
 		Notify: w.startNotifier(log), Reviews: w.reviewing(log),
+		Sources:   w.newSources(log),
 		Alerts:    alerts.New(alerts.Config{Store: w.store, Log: log}),
 		Diagnosis: w.diagnosis(log),
 		Backups:   &backup.Schedule{Source: backup.Source{Store: w.store}},

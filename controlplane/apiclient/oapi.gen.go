@@ -321,6 +321,120 @@ func (e ComparedRunResult) Valid() bool {
 	}
 }
 
+// Defines values for DefinitionSourceStatus.
+const (
+	DefinitionSourceStatusFailed  DefinitionSourceStatus = "failed"
+	DefinitionSourceStatusNew     DefinitionSourceStatus = "new"
+	DefinitionSourceStatusSynced  DefinitionSourceStatus = "synced"
+	DefinitionSourceStatusWaiting DefinitionSourceStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceStatus enum.
+func (e DefinitionSourceStatus) Valid() bool {
+	switch e {
+	case DefinitionSourceStatusFailed:
+		return true
+	case DefinitionSourceStatusNew:
+		return true
+	case DefinitionSourceStatusSynced:
+		return true
+	case DefinitionSourceStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceWebhook.
+const (
+	DefinitionSourceWebhookGeneric DefinitionSourceWebhook = "generic"
+	DefinitionSourceWebhookGitea   DefinitionSourceWebhook = "gitea"
+	DefinitionSourceWebhookGithub  DefinitionSourceWebhook = "github"
+	DefinitionSourceWebhookGitlab  DefinitionSourceWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceWebhook enum.
+func (e DefinitionSourceWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourceWebhookGeneric:
+		return true
+	case DefinitionSourceWebhookGitea:
+		return true
+	case DefinitionSourceWebhookGithub:
+		return true
+	case DefinitionSourceWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceChangeAction.
+const (
+	DefinitionSourceChangeActionChanged   DefinitionSourceChangeAction = "changed"
+	DefinitionSourceChangeActionCreated   DefinitionSourceChangeAction = "created"
+	DefinitionSourceChangeActionDeleted   DefinitionSourceChangeAction = "deleted"
+	DefinitionSourceChangeActionUnchanged DefinitionSourceChangeAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceChangeAction enum.
+func (e DefinitionSourceChangeAction) Valid() bool {
+	switch e {
+	case DefinitionSourceChangeActionChanged:
+		return true
+	case DefinitionSourceChangeActionCreated:
+		return true
+	case DefinitionSourceChangeActionDeleted:
+		return true
+	case DefinitionSourceChangeActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceMode.
+const (
+	DefinitionSourceModeAutomatic DefinitionSourceMode = "automatic"
+	DefinitionSourceModeConfirm   DefinitionSourceMode = "confirm"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceMode enum.
+func (e DefinitionSourceMode) Valid() bool {
+	switch e {
+	case DefinitionSourceModeAutomatic:
+		return true
+	case DefinitionSourceModeConfirm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourcePutWebhook.
+const (
+	DefinitionSourcePutWebhookGeneric DefinitionSourcePutWebhook = "generic"
+	DefinitionSourcePutWebhookGitea   DefinitionSourcePutWebhook = "gitea"
+	DefinitionSourcePutWebhookGithub  DefinitionSourcePutWebhook = "github"
+	DefinitionSourcePutWebhookGitlab  DefinitionSourcePutWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourcePutWebhook enum.
+func (e DefinitionSourcePutWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourcePutWebhookGeneric:
+		return true
+	case DefinitionSourcePutWebhookGitea:
+		return true
+	case DefinitionSourcePutWebhookGithub:
+		return true
+	case DefinitionSourcePutWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusFailed  DeliveryStatus = "failed"
@@ -2571,6 +2685,240 @@ type DeclaredComponent = pipeline.DeclaredComponent
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
 	Name string       `json:"name"`
+}
+
+// DefinitionOrigin defines model for DefinitionOrigin.
+type DefinitionOrigin struct {
+	// Owner The name that documents were applied for; absent if none were.
+	Owner *string `json:"owner,omitempty"`
+
+	// Source The source of definitions of that name.
+	Source *DefinitionSource `json:"source,omitempty"`
+}
+
+// DefinitionSource defines model for DefinitionSource.
+type DefinitionSource struct {
+	Active bool `json:"active"`
+
+	// Applied The commit that was applied last.
+	Applied *DefinitionSourceCommit `json:"applied,omitempty"`
+
+	// AppliedAt When it was applied.
+	AppliedAt *time.Time `json:"applied_at,omitempty"`
+
+	// AppliedBy Who confirmed it; absent if nobody had to.
+	AppliedBy *string `json:"applied_by,omitempty"`
+	Branch    string  `json:"branch"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source.
+	Ca *string `json:"ca,omitempty"`
+
+	// Changes What applying the found commit would do.
+	Changes []DefinitionSourceChange `json:"changes"`
+
+	// CheckedAt When it was looked at last.
+	CheckedAt *time.Time `json:"checked_at,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+
+	// Drift What was changed in NullOps since the last commit was applied. Applying it again undoes that.
+	Drift []DefinitionSourceChange `json:"drift"`
+
+	// FailingSince When it began to fail.
+	FailingSince *time.Time               `json:"failing_since,omitempty"`
+	Failure      *DefinitionSourceFailure `json:"failure,omitempty"`
+
+	// Folder Empty for the whole repository.
+	Folder *string `json:"folder,omitempty"`
+
+	// Found The commit that was read last.
+	Found *DefinitionSourceCommit `json:"found,omitempty"`
+
+	// Kinds What it may define.
+	Kinds []DocumentKind `json:"kinds"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode DefinitionSourceMode `json:"mode"`
+	Name string               `json:"name"`
+
+	// Owner The admin who saved it last, in whose name it applies.
+	Owner string `json:"owner"`
+
+	// PeriodMinutes How often the branch is looked at.
+	PeriodMinutes int `json:"period_minutes"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses.
+	Removes bool `json:"removes"`
+
+	// Status `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+	Status DefinitionSourceStatus `json:"status"`
+
+	// Unlisted What it owns and its documents do not define any more. It stays until somebody deletes it, or, if the source removes, until nothing uses it.
+	Unlisted []Definition `json:"unlisted"`
+
+	// Url Of the git repository.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts events.
+	Webhook *DefinitionSourceWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourceStatus `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+type DefinitionSourceStatus string
+
+// DefinitionSourceWebhook The code host that posts events.
+type DefinitionSourceWebhook string
+
+// DefinitionSourceApply defines model for DefinitionSourceApply.
+type DefinitionSourceApply struct {
+	// Commit The whole hash of the commit that you have looked at.
+	Commit string `json:"commit"`
+}
+
+// DefinitionSourceChange defines model for DefinitionSourceChange.
+type DefinitionSourceChange struct {
+	// Action What applying does.
+	Action DefinitionSourceChangeAction `json:"action"`
+
+	// ChangedAt Of drift, when that was.
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+
+	// ChangedBy Of drift, who changed it last in NullOps.
+	ChangedBy *string `json:"changed_by,omitempty"`
+
+	// Changes Fields that change. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// File The file that defines it.
+	File *string      `json:"file,omitempty"`
+	Kind DocumentKind `json:"kind"`
+
+	// Line Where in the file, from 1.
+	Line *int   `json:"line,omitempty"`
+	Name string `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+}
+
+// DefinitionSourceChangeAction What applying does.
+type DefinitionSourceChangeAction string
+
+// DefinitionSourceCommit defines model for DefinitionSourceCommit.
+type DefinitionSourceCommit struct {
+	At     time.Time `json:"at"`
+	Author *string   `json:"author,omitempty"`
+
+	// Hash Its whole hash.
+	Hash string `json:"hash"`
+
+	// Subject The first line of its message.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// DefinitionSourceFailure defines model for DefinitionSourceFailure.
+type DefinitionSourceFailure struct {
+	Code string `json:"code"`
+
+	// Commit The commit whose documents are at fault, if one was read.
+	Commit  *string `json:"commit,omitempty"`
+	Message string  `json:"message"`
+
+	// Problems What is wrong with the documents.
+	Problems []DefinitionSourceProblem `json:"problems"`
+	Remedy   *string                   `json:"remedy,omitempty"`
+}
+
+// DefinitionSourceList defines model for DefinitionSourceList.
+type DefinitionSourceList struct {
+	Items      []DefinitionSource `json:"items"`
+	NextCursor *string            `json:"next_cursor,omitempty"`
+}
+
+// DefinitionSourceMode Whether a person confirms each commit, which is the default, or it is applied by itself.
+type DefinitionSourceMode string
+
+// DefinitionSourceProblem defines model for DefinitionSourceProblem.
+type DefinitionSourceProblem struct {
+	Field *string `json:"field,omitempty"`
+
+	// File The file in the repository.
+	File *string `json:"file,omitempty"`
+
+	// Line Where in the file, from 1.
+	Line    *int    `json:"line,omitempty"`
+	Message string  `json:"message"`
+	Remedy  *string `json:"remedy,omitempty"`
+
+	// Step The step of the pipeline.
+	Step  *string   `json:"step,omitempty"`
+	Users *[]string `json:"users,omitempty"`
+
+	// What Kind and name of the definition.
+	What *string `json:"what,omitempty"`
+}
+
+// DefinitionSourcePut defines model for DefinitionSourcePut.
+type DefinitionSourcePut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// Branch main unless given.
+	Branch *string `json:"branch,omitempty"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source beside the known ones.
+	Ca *string `json:"ca,omitempty"`
+
+	// Folder Its documents are read, and those of the folders in it; the whole repository unless given.
+	Folder *string `json:"folder,omitempty"`
+
+	// Kinds What it may define; without users, teams and nodes unless given.
+	Kinds *[]DocumentKind `json:"kinds,omitempty"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode *DefinitionSourceMode `json:"mode,omitempty"`
+
+	// PeriodMinutes How often the branch is looked at; 5 unless given.
+	PeriodMinutes *int `json:"period_minutes,omitempty"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses. Without it, that stays.
+	Removes *bool `json:"removes,omitempty"`
+
+	// Secret Verifies events. Absent keeps the stored one, or has one made.
+	Secret *string `json:"secret,omitempty"`
+
+	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
+	Token *string `json:"token,omitempty"`
+
+	// Url Of the git repository, over HTTPS, without name and password.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts an event when somebody pushes; none unless given.
+	Webhook *DefinitionSourcePutWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourcePutWebhook The code host that posts an event when somebody pushes; none unless given.
+type DefinitionSourcePutWebhook string
+
+// DefinitionSourceSaved defines model for DefinitionSourceSaved.
+type DefinitionSourceSaved struct {
+	// Changed False when everything was stored as it is.
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Secret The secret of the webhook that was made, shown once.
+	Secret *string `json:"secret,omitempty"`
+
+	// Source The source as it is stored.
+	Source DefinitionSource `json:"source"`
 }
 
 // Delivery defines model for Delivery.
@@ -6794,6 +7142,13 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// ListSourcesParams defines parameters for ListSources.
+type ListSourcesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // CreateSupportArchiveParams defines parameters for CreateSupportArchive.
 type CreateSupportArchiveParams struct {
 	// Node Nodes whose agents are asked, instead of the first twenty that are online.
@@ -7074,6 +7429,12 @@ type CreateSessionJSONRequestBody = SessionCreate
 
 // CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
 type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
+
+// PutSourceJSONRequestBody defines body for PutSource for application/json ContentType.
+type PutSourceJSONRequestBody = DefinitionSourcePut
+
+// ApplySourceJSONRequestBody defines body for ApplySource for application/json ContentType.
+type ApplySourceJSONRequestBody = DefinitionSourceApply
 
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
@@ -7942,6 +8303,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 	PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetDefinitionOrigin Where a definition comes from
+	//
+	// The owner that documents were applied for, and the source of definitions of that name with the commit that was applied last. Empty for what was defined in NullOps.
+	//
+	// Corresponds with GET /api/v1/documents/{kind}/{name}/origin (the `GetDefinitionOrigin` operationId).
+	GetDefinitionOrigin(ctx context.Context, kind DocumentKind, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// EnrolMachineWithBody Enrol a machine as a node
 	//
@@ -9419,6 +9787,68 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
 	CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSources Repositories that hold definitions
+	//
+	// One page by name, each with what the last look found. Tokens and secrets are never part of an answer.
+	//
+	// Corresponds with GET /api/v1/sources (the `ListSources` operationId).
+	ListSources(ctx context.Context, params *ListSourcesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteSource Delete a source of definitions
+	//
+	// What it defined stays, and belongs to nobody from then on.
+	//
+	// Corresponds with DELETE /api/v1/sources/{name} (the `DeleteSource` operationId).
+	DeleteSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSource One source of definitions, with what it would change and what drifted
+	//
+	// Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
+	GetSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutSourceWithBody Create or replace a source of definitions
+	//
+	// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+	PutSourceWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutSource Create or replace a source of definitions
+	//
+	// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+	PutSource(ctx context.Context, name InName, body PutSourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplySourceWithBody Apply a commit of a source of definitions
+	//
+	// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+	ApplySourceWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplySource Apply a commit of a source of definitions
+	//
+	// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+	ApplySource(ctx context.Context, name InName, body ApplySourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SyncSource Look at a source of definitions now
+	//
+	// Reads the branch, and answers with what was found. An automatic source applies it. What is wrong with the repository or its documents is the `failure` of the answer.
+	//
+	// Corresponds with POST /api/v1/sources/{name}/sync (the `SyncSource` operationId).
+	SyncSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadSSHHostKeyWithBody Ask a machine for its SSH host key, to compare it
 	//
@@ -11495,6 +11925,23 @@ func (c *Client) PreviewDocumentsWithBody(ctx context.Context, contentType strin
 // Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 func (c *Client) PreviewDocuments(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPreviewDocumentsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetDefinitionOrigin Where a definition comes from
+//
+// The owner that documents were applied for, and the source of definitions of that name with the commit that was applied last. Empty for what was defined in NullOps.
+//
+// Corresponds with GET /api/v1/documents/{kind}/{name}/origin (the `GetDefinitionOrigin` operationId).
+func (c *Client) GetDefinitionOrigin(ctx context.Context, kind DocumentKind, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetDefinitionOriginRequest(c.Server, kind, name)
 	if err != nil {
 		return nil, err
 	}
@@ -14822,6 +15269,148 @@ func (c *Client) CreatePasskeySessionWithBody(ctx context.Context, contentType s
 // Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
 func (c *Client) CreatePasskeySession(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCreatePasskeySessionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSources Repositories that hold definitions
+//
+// One page by name, each with what the last look found. Tokens and secrets are never part of an answer.
+//
+// Corresponds with GET /api/v1/sources (the `ListSources` operationId).
+func (c *Client) ListSources(ctx context.Context, params *ListSourcesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSourcesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteSource Delete a source of definitions
+//
+// What it defined stays, and belongs to nobody from then on.
+//
+// Corresponds with DELETE /api/v1/sources/{name} (the `DeleteSource` operationId).
+func (c *Client) DeleteSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteSourceRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSource One source of definitions, with what it would change and what drifted
+//
+// Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
+func (c *Client) GetSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSourceRequest(c.Server, name)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutSourceWithBody Create or replace a source of definitions
+//
+// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+func (c *Client) PutSourceWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutSourceRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutSource Create or replace a source of definitions
+//
+// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+func (c *Client) PutSource(ctx context.Context, name InName, body PutSourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutSourceRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplySourceWithBody Apply a commit of a source of definitions
+//
+// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+func (c *Client) ApplySourceWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplySourceRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplySource Apply a commit of a source of definitions
+//
+// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+func (c *Client) ApplySource(ctx context.Context, name InName, body ApplySourceJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplySourceRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SyncSource Look at a source of definitions now
+//
+// Reads the branch, and answers with what was found. An automatic source applies it. What is wrong with the repository or its documents is the `failure` of the answer.
+//
+// Corresponds with POST /api/v1/sources/{name}/sync (the `SyncSource` operationId).
+func (c *Client) SyncSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSyncSourceRequest(c.Server, name)
 	if err != nil {
 		return nil, err
 	}
@@ -19544,6 +20133,47 @@ func NewPreviewDocumentsRequestWithBody(server string, contentType string, body 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetDefinitionOriginRequest constructs an http.Request for the GetDefinitionOrigin method
+func NewGetDefinitionOriginRequest(server string, kind DocumentKind, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "kind", kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/documents/%s/%s/origin", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -25779,6 +26409,268 @@ func NewCreatePasskeySessionRequestWithBody(server string, contentType string, b
 	return req, nil
 }
 
+// NewListSourcesRequest constructs an http.Request for the ListSources method
+func NewListSourcesRequest(server string, params *ListSourcesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDeleteSourceRequest constructs an http.Request for the DeleteSource method
+func NewDeleteSourceRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetSourceRequest constructs an http.Request for the GetSource method
+func NewGetSourceRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewPutSourceRequest calls the generic PutSource builder with application/json body
+func NewPutSourceRequest(server string, name InName, body PutSourceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutSourceRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewPutSourceRequestWithBody constructs an http.Request for the PutSource method, with any body, and a specified content type
+func NewPutSourceRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewApplySourceRequest calls the generic ApplySource builder with application/json body
+func NewApplySourceRequest(server string, name InName, body ApplySourceJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApplySourceRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewApplySourceRequestWithBody constructs an http.Request for the ApplySource method, with any body, and a specified content type
+func NewApplySourceRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources/%s/apply", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewSyncSourceRequest constructs an http.Request for the SyncSource method
+func NewSyncSourceRequest(server string, name InName) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/sources/%s/sync", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewReadSSHHostKeyRequest calls the generic ReadSSHHostKey builder with application/json body
 func NewReadSSHHostKeyRequest(server string, body ReadSSHHostKeyJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -28376,6 +29268,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/documents/preview (the `PreviewDocuments` operationId).
 	PreviewDocumentsWithResponse(ctx context.Context, body PreviewDocumentsJSONRequestBody, reqEditors ...RequestEditorFn) (*PreviewDocumentsResponse, error)
 
+	// GetDefinitionOriginWithResponse Where a definition comes from
+	//
+	// The owner that documents were applied for, and the source of definitions of that name with the commit that was applied last. Empty for what was defined in NullOps.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/documents/{kind}/{name}/origin (the `GetDefinitionOrigin` operationId).
+	GetDefinitionOriginWithResponse(ctx context.Context, kind DocumentKind, name InName, reqEditors ...RequestEditorFn) (*GetDefinitionOriginResponse, error)
+
 	// EnrolMachineWithBodyWithResponse Enrol a machine as a node
 	//
 	// For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
@@ -30050,6 +30951,76 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/sign-in/passkey/answer (the `CreatePasskeySession` operationId).
 	CreatePasskeySessionWithResponse(ctx context.Context, body CreatePasskeySessionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePasskeySessionResponse, error)
+
+	// ListSourcesWithResponse Repositories that hold definitions
+	//
+	// One page by name, each with what the last look found. Tokens and secrets are never part of an answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/sources (the `ListSources` operationId).
+	ListSourcesWithResponse(ctx context.Context, params *ListSourcesParams, reqEditors ...RequestEditorFn) (*ListSourcesResponse, error)
+
+	// DeleteSourceWithResponse Delete a source of definitions
+	//
+	// What it defined stays, and belongs to nobody from then on.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /api/v1/sources/{name} (the `DeleteSource` operationId).
+	DeleteSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteSourceResponse, error)
+
+	// GetSourceWithResponse One source of definitions, with what it would change and what drifted
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
+	GetSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetSourceResponse, error)
+
+	// PutSourceWithBodyWithResponse Create or replace a source of definitions
+	//
+	// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+	PutSourceWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSourceResponse, error)
+
+	// PutSourceWithResponse Create or replace a source of definitions
+	//
+	// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+	PutSourceWithResponse(ctx context.Context, name InName, body PutSourceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSourceResponse, error)
+
+	// ApplySourceWithBodyWithResponse Apply a commit of a source of definitions
+	//
+	// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+	ApplySourceWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplySourceResponse, error)
+
+	// ApplySourceWithResponse Apply a commit of a source of definitions
+	//
+	// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+	ApplySourceWithResponse(ctx context.Context, name InName, body ApplySourceJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplySourceResponse, error)
+
+	// SyncSourceWithResponse Look at a source of definitions now
+	//
+	// Reads the branch, and answers with what was found. An automatic source applies it. What is wrong with the repository or its documents is the `failure` of the answer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/sources/{name}/sync (the `SyncSource` operationId).
+	SyncSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*SyncSourceResponse, error)
 
 	// ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
 	//
@@ -34594,6 +35565,62 @@ func (r PreviewDocumentsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r PreviewDocumentsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetDefinitionOriginResponseDefaultHeaders the declared response headers of an HTTP default response for GetDefinitionOrigin
+type GetDefinitionOriginResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetDefinitionOriginResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionOrigin
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetDefinitionOriginResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetDefinitionOriginResponse) GetJSON200() *DefinitionOrigin {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetDefinitionOriginResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetDefinitionOriginResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetDefinitionOriginResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetDefinitionOriginResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetDefinitionOriginResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -42384,6 +43411,335 @@ func (r CreatePasskeySessionResponse) ContentType() string {
 	return ""
 }
 
+// ListSourcesResponseDefaultHeaders the declared response headers of an HTTP default response for ListSources
+type ListSourcesResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ListSourcesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionSourceList
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ListSourcesResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSourcesResponse) GetJSON200() *DefinitionSourceList {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ListSourcesResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSourcesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSourcesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSourcesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSourcesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteSourceResponseDefaultHeaders the declared response headers of an HTTP default response for DeleteSource
+type DeleteSourceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type DeleteSourceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *DeleteSourceResponseDefaultHeaders
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DeleteSourceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteSourceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteSourceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteSourceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteSourceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetSourceResponseDefaultHeaders the declared response headers of an HTTP default response for GetSource
+type GetSourceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type GetSourceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionSource
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *GetSourceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSourceResponse) GetJSON200() *DefinitionSource {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r GetSourceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSourceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSourceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSourceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSourceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutSourceResponseDefaultHeaders the declared response headers of an HTTP default response for PutSource
+type PutSourceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type PutSourceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionSourceSaved
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *PutSourceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutSourceResponse) GetJSON200() *DefinitionSourceSaved {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r PutSourceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r PutSourceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutSourceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutSourceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutSourceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ApplySourceResponseDefaultHeaders the declared response headers of an HTTP default response for ApplySource
+type ApplySourceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ApplySourceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionSource
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApplySourceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplySourceResponse) GetJSON200() *DefinitionSource {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ApplySourceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplySourceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplySourceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplySourceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplySourceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SyncSourceResponseDefaultHeaders the declared response headers of an HTTP default response for SyncSource
+type SyncSourceResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type SyncSourceResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DefinitionSource
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *SyncSourceResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SyncSourceResponse) GetJSON200() *DefinitionSource {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r SyncSourceResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r SyncSourceResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SyncSourceResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SyncSourceResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SyncSourceResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ReadSSHHostKeyResponseDefaultHeaders the declared response headers of an HTTP default response for ReadSSHHostKey
 type ReadSSHHostKeyResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -45797,6 +47153,21 @@ func (c *ClientWithResponses) PreviewDocumentsWithResponse(ctx context.Context, 
 	return ParsePreviewDocumentsResponse(rsp)
 }
 
+// GetDefinitionOriginWithResponse Where a definition comes from
+//
+// The owner that documents were applied for, and the source of definitions of that name with the commit that was applied last. Empty for what was defined in NullOps.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/documents/{kind}/{name}/origin (the `GetDefinitionOrigin` operationId).
+func (c *ClientWithResponses) GetDefinitionOriginWithResponse(ctx context.Context, kind DocumentKind, name InName, reqEditors ...RequestEditorFn) (*GetDefinitionOriginResponse, error) {
+	rsp, err := c.GetDefinitionOrigin(ctx, kind, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetDefinitionOriginResponse(rsp)
+}
+
 // EnrolMachineWithBodyWithResponse Enrol a machine as a node
 //
 // For agents with a provisioning token. Makes a node whose only trusted certificate is this one, and answers with the node's
@@ -48580,6 +49951,124 @@ func (c *ClientWithResponses) CreatePasskeySessionWithResponse(ctx context.Conte
 		return nil, err
 	}
 	return ParseCreatePasskeySessionResponse(rsp)
+}
+
+// ListSourcesWithResponse Repositories that hold definitions
+//
+// One page by name, each with what the last look found. Tokens and secrets are never part of an answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/sources (the `ListSources` operationId).
+func (c *ClientWithResponses) ListSourcesWithResponse(ctx context.Context, params *ListSourcesParams, reqEditors ...RequestEditorFn) (*ListSourcesResponse, error) {
+	rsp, err := c.ListSources(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSourcesResponse(rsp)
+}
+
+// DeleteSourceWithResponse Delete a source of definitions
+//
+// What it defined stays, and belongs to nobody from then on.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /api/v1/sources/{name} (the `DeleteSource` operationId).
+func (c *ClientWithResponses) DeleteSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteSourceResponse, error) {
+	rsp, err := c.DeleteSource(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteSourceResponse(rsp)
+}
+
+// GetSourceWithResponse One source of definitions, with what it would change and what drifted
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
+func (c *ClientWithResponses) GetSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*GetSourceResponse, error) {
+	rsp, err := c.GetSource(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSourceResponse(rsp)
+}
+
+// PutSourceWithBodyWithResponse Create or replace a source of definitions
+//
+// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+func (c *ClientWithResponses) PutSourceWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutSourceResponse, error) {
+	rsp, err := c.PutSourceWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutSourceResponse(rsp)
+}
+
+// PutSourceWithResponse Create or replace a source of definitions
+//
+// The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/sources/{name} (the `PutSource` operationId).
+func (c *ClientWithResponses) PutSourceWithResponse(ctx context.Context, name InName, body PutSourceJSONRequestBody, reqEditors ...RequestEditorFn) (*PutSourceResponse, error) {
+	rsp, err := c.PutSource(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutSourceResponse(rsp)
+}
+
+// ApplySourceWithBodyWithResponse Apply a commit of a source of definitions
+//
+// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+func (c *ClientWithResponses) ApplySourceWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApplySourceResponse, error) {
+	rsp, err := c.ApplySourceWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplySourceResponse(rsp)
+}
+
+// ApplySourceWithResponse Apply a commit of a source of definitions
+//
+// Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sources/{name}/apply (the `ApplySource` operationId).
+func (c *ClientWithResponses) ApplySourceWithResponse(ctx context.Context, name InName, body ApplySourceJSONRequestBody, reqEditors ...RequestEditorFn) (*ApplySourceResponse, error) {
+	rsp, err := c.ApplySource(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplySourceResponse(rsp)
+}
+
+// SyncSourceWithResponse Look at a source of definitions now
+//
+// Reads the branch, and answers with what was found. An automatic source applies it. What is wrong with the repository or its documents is the `failure` of the answer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/sources/{name}/sync (the `SyncSource` operationId).
+func (c *ClientWithResponses) SyncSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*SyncSourceResponse, error) {
+	rsp, err := c.SyncSource(ctx, name, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSyncSourceResponse(rsp)
 }
 
 // ReadSSHHostKeyWithBodyWithResponse Ask a machine for its SSH host key, to compare it
@@ -53185,6 +54674,59 @@ func ParsePreviewDocumentsResponse(rsp *http.Response) (*PreviewDocumentsRespons
 	switch {
 	case true:
 		var headers PreviewDocumentsResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetDefinitionOriginResponse parses an HTTP response from a GetDefinitionOriginWithResponse call
+func ParseGetDefinitionOriginResponse(rsp *http.Response) (*GetDefinitionOriginResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetDefinitionOriginResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionOrigin
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetDefinitionOriginResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
@@ -60654,6 +62196,320 @@ func ParseCreatePasskeySessionResponse(rsp *http.Response) (*CreatePasskeySessio
 		response.Headers201 = &headers
 	case true:
 		var headers CreatePasskeySessionResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListSourcesResponse parses an HTTP response from a ListSourcesWithResponse call
+func ParseListSourcesResponse(rsp *http.Response) (*ListSourcesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSourcesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionSourceList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ListSourcesResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteSourceResponse parses an HTTP response from a DeleteSourceWithResponse call
+func ParseDeleteSourceResponse(rsp *http.Response) (*DeleteSourceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteSourceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers DeleteSourceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetSourceResponse parses an HTTP response from a GetSourceWithResponse call
+func ParseGetSourceResponse(rsp *http.Response) (*GetSourceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSourceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionSource
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers GetSourceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutSourceResponse parses an HTTP response from a PutSourceWithResponse call
+func ParsePutSourceResponse(rsp *http.Response) (*PutSourceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutSourceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionSourceSaved
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers PutSourceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplySourceResponse parses an HTTP response from a ApplySourceWithResponse call
+func ParseApplySourceResponse(rsp *http.Response) (*ApplySourceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplySourceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionSource
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ApplySourceResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSyncSourceResponse parses an HTTP response from a SyncSourceWithResponse call
+func ParseSyncSourceResponse(rsp *http.Response) (*SyncSourceResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SyncSourceResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DefinitionSource
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers SyncSourceResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

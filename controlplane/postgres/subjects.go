@@ -384,6 +384,12 @@ type Deliveries struct{ subject }
 // Deliveries returns the handle in this transaction.
 func (t *Tx) Deliveries() Deliveries { return Deliveries{t.subject()} }
 
+// DefinitionSources is the handle for repositories that hold definitions.
+type DefinitionSources struct{ subject }
+
+// DefinitionSources returns the handle in this transaction.
+func (t *Tx) DefinitionSources() DefinitionSources { return DefinitionSources{t.subject()} }
+
 // ReviewRules is the handle for rules that create deployments for pull requests and tags.
 type ReviewRules struct{ subject }
 

@@ -78,7 +78,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	if err != nil {
 		return "", err
 	}
-	if !rule.Active || !isSigned(rule.Source, h, body, key, time.Now()) {
+	if !rule.Active || !IsSigned(rule.Source, h, body, key, time.Now()) {
 		return "", errUnsigned
 	}
 	events, err := readEvents(rule.Source, h, body)
@@ -124,9 +124,9 @@ func (r *Reviews) readRule(
 	return rule, err
 }
 
-// isSigned checks an event as its source signs: with an HMAC over the body where
+// IsSigned checks an event as its source signs: with an HMAC over the body where
 // there is one, with the secret itself elsewhere.
-func isSigned(source controlplane.ReviewSource, h http.Header, body []byte,
+func IsSigned(source controlplane.ReviewSource, h http.Header, body []byte,
 	key controlplane.Plain, now time.Time) bool {
 	if key.IsEmpty() {
 		return false

@@ -58,7 +58,7 @@ func TestIsSigned_AcceptsTheVectors(t *testing.T) {
 	h := http.Header{}
 	h.Set("X-Hub-Signature-256",
 		"sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17")
-	if !isSigned(controlplane.ReviewGitHub, h, []byte("Hello, World!"),
+	if !IsSigned(controlplane.ReviewGitHub, h, []byte("Hello, World!"),
 		controlplane.NewPlain("It's a Secret to Everybody"), time.Now()) {
 		t.Error("the signature of GitHub's documentation does not hold")
 	}
@@ -74,7 +74,7 @@ func TestIsSigned_HoldsForItsKeyAndBodyOnly(t *testing.T) {
 		body, changed := rapid.String().Draw(t, "body"), rapid.String().Draw(t, "changed body")
 		now := time.Unix(1_900_000_000, 0)
 		holds := func(with, text string, as controlplane.ReviewSource) bool {
-			return isSigned(as, signHeaders(source, key, body, now), []byte(text),
+			return IsSigned(as, signHeaders(source, key, body, now), []byte(text),
 				controlplane.NewPlain(with), now)
 		}
 		if !holds(key, body, source) {
@@ -100,10 +100,10 @@ func TestIsSigned_RefusesTheEmptyKeyAndNoHeaders(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	for _, source := range sources {
-		if isSigned(source, signHeaders(source, "", "{}", now), []byte("{}"), controlplane.Plain{}, now) {
+		if IsSigned(source, signHeaders(source, "", "{}", now), []byte("{}"), controlplane.Plain{}, now) {
 			t.Errorf("%s: the empty key signs", source)
 		}
-		if isSigned(source, http.Header{}, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
+		if IsSigned(source, http.Header{}, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
 			t.Errorf("%s: no header signs", source)
 		}
 	}
@@ -116,7 +116,7 @@ func TestIsSigned_GenericEventsAreFiveMinutesOldAtMost(t *testing.T) {
 		-oldest + time.Second: true, oldest: false, -oldest: false, 24 * time.Hour: false,
 		24 * 36500 * time.Hour: false} {
 		h := signHeaders(controlplane.ReviewGeneric, ruleSecret, "{}", now.Add(-age))
-		got := isSigned(controlplane.ReviewGeneric, h, []byte("{}"),
+		got := IsSigned(controlplane.ReviewGeneric, h, []byte("{}"),
 			controlplane.NewPlain(ruleSecret), now)
 		if got != want {
 			t.Errorf("an event that is %s old: %v", age, got)
@@ -124,7 +124,7 @@ func TestIsSigned_GenericEventsAreFiveMinutesOldAtMost(t *testing.T) {
 	}
 	h := signHeaders(controlplane.ReviewGeneric, ruleSecret, "{}", now)
 	h.Set("X-Nullops-Timestamp", strings.Repeat("9", 30))
-	if isSigned(controlplane.ReviewGeneric, h, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
+	if IsSigned(controlplane.ReviewGeneric, h, []byte("{}"), controlplane.NewPlain(ruleSecret), now) {
 		t.Error("a time that is no number is accepted")
 	}
 }

@@ -33,6 +33,7 @@ func subjectKeys() []Key {
 		{"offer_id", "the offer's ID"},
 		{"review", "the pull request or tag, as its rule names it"},
 		{"rule", "the rule's name"},
+		{"source", "the name of the source of definitions"},
 		{"volume", "the volume's name"},
 		{"plugin", "the plugin's name"},
 		{"certificate", "the certificate's name"},
@@ -129,7 +130,8 @@ func detailKeys() []Key {
 func Components() map[string][]string {
 	return map[string][]string{
 		"server": {"accounts", "acme", "alerts", "api", "catalog", "database", "fleet", "ingress",
-			"jobs", "keyring", "lifecycle", "notify", "provision", "review", "tracing", "usage", "vault"},
+			"jobs", "keyring", "lifecycle", "notify", "provision", "review", "sources", "tracing", "usage",
+			"vault"},
 		"agent": {"agent", "cluster", "docker", "tracing"},
 	}
 }

@@ -31,6 +31,7 @@ export default [
       page('Logs, terminals, ports, files', '/seeing'),
       page('Mails', '/mail'),
       page('Code reviews', '/reviews'),
+      page('Definitions in git', '/definitions-in-git'),
       page('Notifications', '/notifications'),
       page('Compose files', '/compose'),
       page('Writing a plugin', '/plugins'),

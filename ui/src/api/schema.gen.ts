@@ -752,6 +752,111 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Repositories that hold definitions
+         * @description One page by name, each with what the last look found. Tokens and secrets are never part of an answer.
+         */
+        get: operations["listSources"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One source of definitions, with what it would change and what drifted */
+        get: operations["getSource"];
+        /**
+         * Create or replace a source of definitions
+         * @description The source applies in the name of whoever saves it, and only while that person is an active admin. Another host in the address forgets the token unless one is given. A new webhook gets a secret, which is shown once, unless one is given; its events are posted to `/hooks/sources/` and the source's name.
+         */
+        put: operations["putSource"];
+        post?: never;
+        /**
+         * Delete a source of definitions
+         * @description What it defined stays, and belongs to nobody from then on.
+         */
+        delete: operations["deleteSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{name}/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look at a source of definitions now
+         * @description Reads the branch, and answers with what was found. An automatic source applies it. What is wrong with the repository or its documents is the `failure` of the answer.
+         */
+        post: operations["syncSource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sources/{name}/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Apply a commit of a source of definitions
+         * @description Applies exactly this commit: the one that was found last, or the one that was applied last, to undo what drifted. If the source has moved on, it is refused with `commit_changed`, and nothing changes.
+         */
+        post: operations["applySource"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/{kind}/{name}/origin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where a definition comes from
+         * @description The owner that documents were applied for, and the source of definitions of that name with the commit that was applied last. Empty for what was defined in NullOps.
+         */
+        get: operations["getDefinitionOrigin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/registries": {
         parameters: {
             query?: never;
@@ -5020,6 +5125,183 @@ export interface components {
             /** @description Absent where the field was removed. */
             new?: unknown;
         };
+        DefinitionSourcePut: {
+            /** @description Of the git repository, over HTTPS, without name and password. */
+            url: string;
+            /** @description main unless given. */
+            branch?: string;
+            /** @description Its documents are read, and those of the folders in it; the whole repository unless given. */
+            folder?: string;
+            /** @description Goes with the token, where the code host wants a certain one. */
+            username?: string;
+            /** @description Signs in to the code host. Absent keeps the stored one, empty forgets it. */
+            token?: string;
+            /** @description Certificates (PEM) of authorities that are trusted for this source beside the known ones. */
+            ca?: string;
+            /** @description How often the branch is looked at; 5 unless given. */
+            period_minutes?: number;
+            mode?: components["schemas"]["DefinitionSourceMode"];
+            /** @description Deletes what the documents do not define any more and nothing uses. Without it, that stays. */
+            removes?: boolean;
+            /** @description What it may define; without users, teams and nodes unless given. */
+            kinds?: components["schemas"]["DocumentKind"][];
+            /**
+             * @description The code host that posts an event when somebody pushes; none unless given.
+             * @enum {string}
+             */
+            webhook?: "github" | "gitlab" | "gitea" | "generic";
+            /** @description Verifies events. Absent keeps the stored one, or has one made. */
+            secret?: string;
+            /** @description True unless given. */
+            active?: boolean;
+        };
+        /**
+         * @description Whether a person confirms each commit, which is the default, or it is applied by itself.
+         * @enum {string}
+         */
+        DefinitionSourceMode: "confirm" | "automatic";
+        DefinitionSource: {
+            name: string;
+            /** @description Of the git repository. */
+            url: string;
+            branch: string;
+            /** @description Empty for the whole repository. */
+            folder?: string;
+            /** @description Goes with the token, where the code host wants a certain one. */
+            username?: string;
+            /** @description Certificates (PEM) of authorities that are trusted for this source. */
+            ca?: string;
+            /** @description How often the branch is looked at. */
+            period_minutes: number;
+            mode: components["schemas"]["DefinitionSourceMode"];
+            /** @description Deletes what the documents do not define any more and nothing uses. */
+            removes: boolean;
+            /** @description What it may define. */
+            kinds: components["schemas"]["DocumentKind"][];
+            /**
+             * @description The code host that posts events.
+             * @enum {string}
+             */
+            webhook?: "github" | "gitlab" | "gitea" | "generic";
+            active: boolean;
+            /** @description The admin who saved it last, in whose name it applies. */
+            owner: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * @description `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+             * @enum {string}
+             */
+            status: "new" | "synced" | "waiting" | "failed";
+            /**
+             * Format: date-time
+             * @description When it was looked at last.
+             */
+            checked_at?: string;
+            /** @description The commit that was read last. */
+            found?: components["schemas"]["DefinitionSourceCommit"];
+            /** @description The commit that was applied last. */
+            applied?: components["schemas"]["DefinitionSourceCommit"];
+            /**
+             * Format: date-time
+             * @description When it was applied.
+             */
+            applied_at?: string;
+            /** @description Who confirmed it; absent if nobody had to. */
+            applied_by?: string;
+            /** @description What applying the found commit would do. */
+            changes: components["schemas"]["DefinitionSourceChange"][];
+            /** @description What it owns and its documents do not define any more. It stays until somebody deletes it, or, if the source removes, until nothing uses it. */
+            unlisted: components["schemas"]["Definition"][];
+            /** @description What was changed in NullOps since the last commit was applied. Applying it again undoes that. */
+            drift: components["schemas"]["DefinitionSourceChange"][];
+            failure?: components["schemas"]["DefinitionSourceFailure"];
+            /**
+             * Format: date-time
+             * @description When it began to fail.
+             */
+            failing_since?: string;
+        };
+        DefinitionSourceCommit: {
+            /** @description Its whole hash. */
+            hash: string;
+            /** @description The first line of its message. */
+            subject?: string;
+            author?: string;
+            /** Format: date-time */
+            at: string;
+        };
+        DefinitionSourceChange: {
+            kind: components["schemas"]["DocumentKind"];
+            name: string;
+            /** @description The part of a project: pipeline, secret NAME or template NAME. */
+            part?: string;
+            /**
+             * @description What applying does.
+             * @enum {string}
+             */
+            action: "created" | "changed" | "unchanged" | "deleted";
+            /** @description Fields that change. Hidden values are never among them. */
+            changes: components["schemas"]["FieldChange"][];
+            diff?: components["schemas"]["Diff"];
+            /** @description The file that defines it. */
+            file?: string;
+            /** @description Where in the file, from 1. */
+            line?: number;
+            /** @description Of drift, who changed it last in NullOps. */
+            changed_by?: string;
+            /**
+             * Format: date-time
+             * @description Of drift, when that was.
+             */
+            changed_at?: string;
+        };
+        DefinitionSourceFailure: {
+            /** @description The commit whose documents are at fault, if one was read. */
+            commit?: string;
+            code: string;
+            message: string;
+            remedy?: string;
+            /** @description What is wrong with the documents. */
+            problems: components["schemas"]["DefinitionSourceProblem"][];
+        };
+        DefinitionSourceProblem: {
+            /** @description The file in the repository. */
+            file?: string;
+            /** @description Where in the file, from 1. */
+            line?: number;
+            /** @description Kind and name of the definition. */
+            what?: string;
+            /** @description The step of the pipeline. */
+            step?: string;
+            field?: string;
+            message: string;
+            remedy?: string;
+            users?: string[];
+        };
+        DefinitionSourceSaved: {
+            created: boolean;
+            /** @description False when everything was stored as it is. */
+            changed: boolean;
+            /** @description The secret of the webhook that was made, shown once. */
+            secret?: string;
+            /** @description The source as it is stored. */
+            source: components["schemas"]["DefinitionSource"];
+        };
+        DefinitionSourceList: {
+            items: components["schemas"]["DefinitionSource"][];
+            next_cursor?: string;
+        };
+        DefinitionSourceApply: {
+            /** @description The whole hash of the commit that you have looked at. */
+            commit: string;
+        };
+        DefinitionOrigin: {
+            /** @description The name that documents were applied for; absent if none were. */
+            owner?: string;
+            /** @description The source of definitions of that name. */
+            source?: components["schemas"]["DefinitionSource"];
+        };
         RegistryPut: {
             /**
              * @description host or host:port, as an image reference spells it.
@@ -9175,6 +9457,185 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DocumentResults"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSources: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: components["parameters"]["InCursor"];
+                limit?: components["parameters"]["InLimit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionSourceList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionSource"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://git.example.org/acme/platform.git",
+                 *       "branch": "main",
+                 *       "folder": "nullops",
+                 *       "mode": "confirm"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DefinitionSourcePut"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionSourceSaved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    syncSource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionSource"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    applySource: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DefinitionSourceApply"];
+            };
+        };
+        responses: {
+            /** @description How the source stands then */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionSource"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDefinitionOrigin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The kind of the definition. */
+                kind: components["schemas"]["DocumentKind"];
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DefinitionOrigin"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -21,7 +21,8 @@ func Commands(build, releaseKey string) []*cobra.Command {
 		retryCommand(), forgetCommand(), openCommand(), nodeCommand(), gateCommand(),
 		certificateCommand(), auditCommand(), userCommand(), teamCommand(), tokenCommand(),
 		secretCommand(), webhookCommand(), alertsCommand(), backupsCommand(),
-		ruleCommand(), accessCommand(), usageCommand(), supportCommand(), logLevelCommand(),
+		ruleCommand(), sourcesCommand(),
+		accessCommand(), usageCommand(), supportCommand(), logLevelCommand(),
 		versionCommand(build, releaseKey),
 	}
 }

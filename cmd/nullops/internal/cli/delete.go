@@ -121,12 +121,17 @@ func (c *client) confirmDeleted(
 
 // askToDelete returns an error unless a person at a terminal says yes.
 func askToDelete(command *cobra.Command) error {
+	return askToConfirm(command, "Delete this?", "add --yes to delete what is listed")
+}
+
+// askToConfirm returns an error unless a person at a terminal says yes. hint is what to do without
+// a terminal.
+func askToConfirm(command *cobra.Command, question, hint string) error {
 	in := command.InOrStdin()
 	if in != os.Stdin || !output.IsTerminal(os.Stdin) {
-		return exit.WithCode(errors.New("nothing was changed: add --yes to delete what is listed"),
-			exit.Refused)
+		return exit.WithCode(errors.New("nothing was changed: "+hint), exit.Refused)
 	}
-	fmt.Fprint(command.ErrOrStderr(), "Delete this? Type yes: ")
+	fmt.Fprint(command.ErrOrStderr(), question+" Type yes: ")
 	said, err := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)

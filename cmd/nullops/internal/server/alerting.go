@@ -60,7 +60,7 @@ func (b *serverBase) newAlerts() *alerts.Alerts {
 	return alerts.New(alerts.Config{Store: b.store, Limits: limits, URL: b.settings.HTTP.URL,
 		Log: b.logOf("alerts"), Beat: alerts.NewHeartbeat(s.Heartbeat, time.Now),
 		Sources: []alerts.Source{
-			alerts.Certificates(b.store, time.Now),
+			alerts.Certificates(b.store, time.Now), alerts.DefinitionSources(b.store),
 			alerts.Registries(func(ctx context.Context) (map[string]string, error) {
 				return b.catalog.CheckRegistries(ctx, actor)
 			}),

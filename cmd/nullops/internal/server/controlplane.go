@@ -42,6 +42,7 @@ import (
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/controlplane/usage"
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/internal/failpoint"
@@ -106,6 +107,7 @@ type serverBase struct {
 	notify       *notify.Notifier
 	alerts       *alerts.Alerts
 	reviews      *review.Reviews
+	sources      *sources.Sources
 	backups      *backup.Schedule
 	metrics      *metrics
 	// vault is nil without one.
@@ -198,6 +200,7 @@ func (b *serverBase) buildServices(
 		Refused:     b.metrics.nodeRefused,
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
+	b.sources = b.newSources(own)
 	b.alerts = b.newAlerts()
 	if b.backups, err = b.newBackupSchedule(keys); err != nil {
 		return err
@@ -334,6 +337,7 @@ func (b *serverBase) controlPlane(ctx context.Context) error {
 	group.Go(func() error { return b.runBackups(ctx) })
 	group.Go(func() error { return b.tellAlive(ctx, controlplane.RoleControlPlane) })
 	group.Go(func() error { return b.runReviews(ctx) })
+	group.Go(func() error { return b.sources.Run(ctx) })
 	group.Go(func() error { return b.orderCertificates(ctx) })
 	group.Go(func() error { return b.publishCertificates(ctx) })
 	group.Go(func() error { return b.serveOrdered(ctx, ordered) })
@@ -409,7 +413,8 @@ func (b *serverBase) newHandler(
 	return api.New(api.Config{Accounts: people, Catalog: b.catalog, Nodes: b.nodes,
 		Certificates: b.certificates, Keys: b.keys, Lifecycle: b.lifecycle,
 		Logbook: lines, Usage: b.usage, Notify: b.notify, Alerts: b.alerts, Backups: b.backups,
-		Reviews: b.reviews, Audit: b.audit, Gate: b.gate, Logs: serviceLogs{b.dialer},
+		Reviews: b.reviews, Sources: b.sources, Audit: b.audit, Gate: b.gate,
+		Logs:      serviceLogs{b.dialer},
 		Diagnosis: b.newDiagnosis(controlplane.RoleControlPlane),
 		Reach:     reach.New(b.store, b.dialer),
 		Mails:     mails.New(b.store, b.dialer),

@@ -7,6 +7,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/notify"
 	"github.com/nullops/nullops/controlplane/review"
+	"github.com/nullops/nullops/controlplane/sources"
+	"github.com/nullops/nullops/internal/gitfetch"
 )
 
 // newNotifier returns the sender of webhooks and mails.
@@ -27,6 +29,13 @@ func (b *serverBase) newReviewer(own func(netip.AddrPort) bool) *review.Reviews 
 		Lifecycle: b.lifecycle,
 		Off:       controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
 		URL:       b.settings.HTTP.URL, Log: b.logOf("review")})
+}
+
+// newSources is what keeps definitions in step with git repositories.
+func (b *serverBase) newSources(own func(netip.AddrPort) bool) *sources.Sources {
+	return sources.New(sources.Config{Store: b.store, Keys: b.keys,
+		Off:    controlplane.OffLimits{Own: own, Loopback: b.settings.HTTP.isLoopback()},
+		Limits: gitfetch.DefaultLimits(), Log: b.logOf("sources")})
 }
 
 // runReviews runs it, awake as soon as a deployment changes.

@@ -205,6 +205,36 @@ type DefinitionOwner struct {
 	RecordedAt time.Time
 }
 
+type DefinitionSource struct {
+	ID            string
+	Name          string
+	Url           string
+	Branch        string
+	Folder        string
+	Username      string
+	Ca            string
+	PeriodMinutes int32
+	Mode          string
+	Removes       bool
+	Kinds         []byte
+	Webhook       string
+	Active        bool
+	Owner         string
+	OwnerID       *string
+	CreatedAt     time.Time
+	Generation    int64
+	DueAt         time.Time
+	ClaimedUntil  *time.Time
+	Status        string
+	State         []byte
+}
+
+type DefinitionSourceFile struct {
+	SourceID string
+	Commit   string
+	Files    []byte
+}
+
 type Delivery struct {
 	ID           string
 	WebhookID    *string
