@@ -3,10 +3,6 @@
 package main_test
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +12,6 @@ import (
 	"time"
 )
 
-// releasedVersion is what the story's release is called.
-const releasedVersion = "v0.0.1-story"
-
 // TestRelease makes a release for this machine's platform, as 'make release' does, and does the
 // main job with what comes out of it: the program of the archive verifies itself, the package is
 // installed in a Debian of its own and runs the product, and deploy/setup.sh starts the images.
@@ -27,40 +20,10 @@ func TestRelease(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("there is no release for this machine")
 	}
-	r := makeRelease(t)
+	r := makeRelease(t, "--twice")
 	r.verifiesItself(t)
 	r.packageRuns(t, w)
 	r.imagesStart(t, w)
-}
-
-// madeRelease is a folder with a release, and the key that signed it.
-type madeRelease struct{ dir, public string }
-
-func makeRelease(t *testing.T) madeRelease {
-	t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "key.pem")
-	writeFile(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), 0o600)
-	out := filepath.Join(dir, releasedVersion)
-	c := exec.CommandContext(t.Context(), "tools/run", "release", "--version", releasedVersion,
-		"--key", file, "--out", out, "--platform", "linux/"+runtime.GOARCH, "--twice")
-	c.Dir = "../.."
-	said, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("make a release: %v\n%s", err, said)
-	}
-	if !strings.Contains(string(said), "a second build has the same bytes") {
-		t.Errorf("two builds were not compared:\n%s", said)
-	}
-	return madeRelease{dir: out, public: filepath.Join(out, "nullops-release.pub")}
 }
 
 // verifiesItself takes the program out of its archive: it proves itself with the release's key, and
@@ -126,31 +89,12 @@ func (r madeRelease) packageRuns(t *testing.T, w *world) {
 // in /tmp, and the engine's socket; there is no systemd.
 type debian struct{ root, enter string }
 
-// newDebian unpacks one, which is made once. Its mounts are its processes' own: none is left behind
-// for whoever removes the folder.
+// newDebian unpacks one. Its mounts are its processes' own: none is left behind for whoever removes
+// the folder.
 func newDebian(t *testing.T, socket string) debian {
 	t.Helper()
-	if _, err := exec.LookPath("debootstrap"); err != nil {
-		if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
-			t.Fatal("debootstrap is not installed: run make setup")
-		}
-		t.Skip("debootstrap is not installed: run make setup")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := filepath.Join(cache, "nullops", "debian-bookworm.tar")
-	if _, err := os.Stat(kept); err != nil {
-		fresh := filepath.Join(t.TempDir(), "debian")
-		runTool(t, "", "debootstrap", "--variant=minbase", "bookworm", fresh)
-		runTool(t, "", "tar", "-cf", kept+".new", "-C", fresh, ".")
-		if err := os.Rename(kept+".new", kept); err != nil {
-			t.Fatal(err)
-		}
-	}
 	d := debian{root: shortDir(t), enter: filepath.Join(t.TempDir(), "enter")}
-	runTool(t, "", "tar", "-xf", kept, "-C", d.root)
+	unpackDebian(t, d.root)
 	for _, file := range []string{"/etc/hosts", "/etc/resolv.conf"} {
 		copyFile(t, file, d.root+file, 0o644)
 	}
