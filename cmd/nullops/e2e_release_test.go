@@ -85,6 +85,45 @@ func (r madeRelease) packageRuns(t *testing.T, w *world) {
 	}
 }
 
+// TestRelease_Packages installs the other package, and both beside containers of NullOps, which is
+// refused in a sentence and leaves nothing.
+func TestRelease_Packages(t *testing.T) {
+	w := newWorld(t)
+	r := makeRelease(t, "--only", "programs,archives,packages")
+	d := newDebian(t, strings.TrimPrefix(w.docker, "unix://"))
+	for _, kind := range []string{"deb", "rpm"} {
+		all, err := filepath.Glob(filepath.Join(r.dir, "*."+kind))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("packages: %v, %v", all, err)
+		}
+		copyFile(t, all[0], filepath.Join(d.root, "nullops."+kind), 0o644)
+	}
+	d.run(t, w, `tar -cf - etc/hostname | docker import - nullops-test/package
+		docker create --name nullops-test-package --label com.docker.compose.project=nullops \
+			nullops-test/package /nothing`)
+	for _, install := range []string{"dpkg --install /nullops.deb",
+		"rpm --install --nodeps /nullops.rpm"} {
+		said := d.run(t, w, install+" && echo installed || true")
+		if !strings.Contains(said, "this machine runs NullOps in containers") ||
+			strings.Contains(said, "\ninstalled") {
+			t.Errorf("%s beside containers:\n%s", install, said)
+		}
+		if _, err := os.Stat(filepath.Join(d.root, "usr/bin/nullops")); err == nil {
+			t.Errorf("%s was refused, and left the program", install)
+		}
+	}
+	d.run(t, w, "docker rm nullops-test-package; docker rmi nullops-test/package")
+	said := d.run(t, w, `rpm --install --nodeps /nullops.rpm
+		rpm --verify --nodeps nullops
+		nullops version
+		getent passwd nullops
+		rpm --erase nullops
+		test ! -e /usr/bin/nullops`)
+	if !strings.Contains(said, releasedVersion) {
+		t.Errorf("the .rpm has another program:\n%s", said)
+	}
+}
+
 // debian is a Debian in a folder. What runs in it sees this machine's devices, the folders of tests
 // in /tmp, and the engine's socket; there is no systemd.
 type debian struct{ root, enter string }
@@ -116,6 +155,18 @@ mount --bind /tmp "$root/tmp"
 exec chroot "$root" "$@"' sh `+d.root+" "+socket+` "$@"
 `, 0o755)
 	return d
+}
+
+// run runs a script in it, with the engine of the tests.
+func (d debian) run(t *testing.T, w *world, script string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), d.enter, "sh", "-ec", script)
+	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DOCKER_HOST=" + w.docker}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return string(out)
 }
 
 // imagesStart starts the images with deploy/setup.sh, which verifies their signature, and refuses
