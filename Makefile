@@ -113,7 +113,14 @@ test-apps: build ## run WordPress with MariaDB through the product; the first ti
 
 .PHONY: test-release
 test-release: build ## make a release for this machine and install it: archive, package, images (slow)
-	@tools/run services -- tools/run gotest -timeout 40m -tags releases -run '^TestRelease$$' ./cmd/nullops
+	@tools/run services -- tools/run gotest -timeout 40m -tags releases -run '^TestRelease' ./cmd/nullops
+
+.PHONY: test-release-charts
+test-release-charts: build ## make a release, and install its charts with its images on a real cluster (slow)
+	@tools/setup/install.sh kubernetes
+	@tools/run services --only postgres -- tools/kubernetes/node.sh bash -euc 'tools/run images push \
+		--to "$$NULLOPS_TEST_KUBERNETES_REGISTRY" && tools/run gotest -timeout 25m \
+		-tags kubernetes,releases -run "^TestKubernetesRelease$$" ./cmd/nullops'
 
 # ENGINES=29-classic/runc narrows `make test-engines` to some combinations, ONLY=TestPull to tests
 # of the agent, STORIES=Isolation to stories of the whole product.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,27 +220,16 @@ func isAlive(pid int) bool {
 }
 
 // callInEngineNetwork calls from inside the engine's network, as an agent on its machine does.
-// The thread that enters it is never used again.
 func callInEngineNetwork(
 	t *testing.T, engine *dockertest.Daemon, do func(ctx context.Context) error,
 ) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		f, err := os.Open("/var/run/netns/" + filepath.Base(engine.Root))
-		if err == nil {
-			err = unix.Setns(int(f.Fd()), unix.CLONE_NEWNET)
-			_ = f.Close()
-		}
-		if err == nil {
-			err = do(ctx)
-		}
-		done <- err
-	}()
-	if err := <-done; err != nil {
+	err := dockertest.InNetwork("/var/run/netns/"+filepath.Base(engine.Root), func() error {
+		return do(ctx)
+	})
+	if err != nil {
 		t.Errorf("within the engine's network: %v", err)
 	}
 }

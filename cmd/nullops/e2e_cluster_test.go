@@ -50,6 +50,14 @@ func (k *cluster) publish(
 	t *testing.T, repository, tag string, config v1.Config, files ...packaging.File,
 ) (image string) {
 	t.Helper()
+	publishImage(t, k.plain, repository, tag, config, files...)
+	return k.registry + "/" + repository + ":" + tag
+}
+
+// publishImage makes an image of one layer, and pushes it to a registry over plain HTTP.
+func publishImage(t *testing.T, registry, repository, tag string, config v1.Config,
+	files ...packaging.File) {
+	t.Helper()
 	layer, err := packaging.MakeLayer(t.TempDir(), files)
 	if err != nil {
 		t.Fatal(err)
@@ -59,14 +67,13 @@ func (k *cluster) publish(
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref, err := name.NewTag(k.plain+"/"+repository+":"+tag, name.Insecure)
+	ref, err := name.NewTag(registry+"/"+repository+":"+tag, name.Insecure)
 	if err == nil {
 		err = remote.Write(ref, made, remote.WithContext(t.Context()))
 	}
 	if err != nil {
 		t.Fatalf("publish %s: %v", repository, err)
 	}
-	return k.registry + "/" + repository + ":" + tag
 }
 
 // publishActor publishes the program that does what its command says, and returns its tag.

@@ -32,6 +32,8 @@ type installation struct {
 	k *cluster
 	// agentImage and ownImage are those of deploy/Dockerfile.
 	agentImage, ownImage string
+	// charts is the folder of both charts: the sources', or a release's.
+	charts string
 }
 
 // TestKubernetesInstallation installs control plane and ingress with their chart and an agent with
@@ -42,7 +44,8 @@ func TestKubernetesInstallation(t *testing.T) {
 	w := newClusterWorld(t)
 	w.cluster.leavesNothing(t)
 	clustertest.EnforcePolicies(t)
-	i := &installation{product: &product{w: w, dir: shortDir(t), nodes: &sync.Map{}}, k: w.cluster}
+	i := &installation{product: &product{w: w, dir: shortDir(t), nodes: &sync.Map{}}, k: w.cluster,
+		charts: sourceCharts}
 	i.publishImages(t)
 	i.install(t)
 	i.openFirstPage(t)
@@ -57,8 +60,17 @@ func TestKubernetesInstallation(t *testing.T) {
 	within(t, waitTime, "nothing of it is in the cluster", func() string {
 		return strings.Join(n.leftOf(t, d.Id), " ")
 	})
-	i.k.runLine(t, w, "helm uninstall nullops-qa-cluster --namespace nullops-qa-cluster --wait")
-	i.k.runLine(t, w, "helm uninstall nullops --namespace nullops --wait")
+	i.uninstall(t)
+}
+
+// sourceCharts is where the lines that people are shown find the charts.
+const sourceCharts = "deploy/helm"
+
+func (i *installation) uninstall(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"nullops-qa-cluster", "nullops"} {
+		i.k.runLine(t, i.w, "helm uninstall "+name+" --namespace "+name+" --wait")
+	}
 	i.k.kubectl(t, "delete", "namespace", "nullops", "nullops-qa-cluster")
 }
 
@@ -132,7 +144,7 @@ func (i *installation) install(t *testing.T) {
 	i.trustRegistry(t, "nullops")
 	i.k.runLine(t, i.w, "kubectl --namespace nullops create secret generic nullops "+
 		"--from-file="+secrets+" && "+
-		"helm upgrade --install nullops deploy/helm/nullops --namespace nullops --wait "+
+		"helm upgrade --install nullops "+i.charts+"/nullops --namespace nullops --wait "+
 		"--set authorities=registries --set agentImage="+i.agentImage+" "+
 		"--set image="+i.ownImage+" --set database.owner=postgres "+
 		"--set database.controlPlaneRole=kubernetes_controlplane "+
@@ -222,7 +234,8 @@ func (i *installation) addCluster(t *testing.T, name, way string) *node {
 		made.Kubernetes == nil {
 		t.Fatalf("node add: %v, %d: %s%s", err, code, out, errs)
 	}
-	line := made.Kubernetes.Helm + " --set authorities=registries"
+	line := strings.Replace(made.Kubernetes.Helm, sourceCharts, i.charts, 1) +
+		" --set authorities=registries"
 	if name != "qa-cluster" {
 		// Without the setting http.agentimage, the name is that of deploy/Dockerfile.
 		line = strings.Replace(made.Kubernetes.Kubectl, " --image=nullops/agent:e2e",
@@ -342,7 +355,7 @@ func (i *installation) upgradeAgent(t *testing.T, n *node, d apiclient.Deploymen
 	t.Helper()
 	space := "nullops-" + n.name
 	pod, agent := n.pod(t, d.Id, "web"), i.k.findObjects(t, "pods", "--namespace="+space)[0]
-	i.k.runLine(t, i.w, "helm upgrade "+space+" deploy/helm/nullops-agent --namespace "+space+
+	i.k.runLine(t, i.w, "helm upgrade "+space+" "+i.charts+"/nullops-agent --namespace "+space+
 		" --reuse-values --set settings.NULLOPS_AGENT_GRACE=3s --wait")
 	eventually(t, "another agent is online", func() string {
 		for _, o := range i.k.findObjects(t, "pods", "--namespace="+space) {

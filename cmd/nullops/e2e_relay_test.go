@@ -43,13 +43,19 @@ func dialInside(socket, address string) {
 	}
 }
 
-// copyBoth connects two connections until both sides have said all.
+// copyBoth connects a connection with an address.
 func copyBoth(conn net.Conn, network, address string) {
-	defer func() { _ = conn.Close() }()
 	other, err := net.Dial(network, address)
 	if err != nil {
+		_ = conn.Close()
 		return
 	}
+	joinBoth(conn, other)
+}
+
+// joinBoth connects two connections until both sides have said all.
+func joinBoth(conn, other net.Conn) {
+	defer func() { _ = conn.Close() }()
 	defer func() { _ = other.Close() }()
 	var both sync.WaitGroup
 	for _, way := range [][2]net.Conn{{conn, other}, {other, conn}} {

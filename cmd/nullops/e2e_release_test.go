@@ -3,10 +3,6 @@
 package main_test
 
 import (
-	"crypto/ed25519"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,9 +12,6 @@ import (
 	"time"
 )
 
-// releasedVersion is what the story's release is called.
-const releasedVersion = "v0.0.1-story"
-
 // TestRelease makes a release for this machine's platform, as 'make release' does, and does the
 // main job with what comes out of it: the program of the archive verifies itself, the package is
 // installed in a Debian of its own and runs the product, and deploy/setup.sh starts the images.
@@ -27,40 +20,10 @@ func TestRelease(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skip("there is no release for this machine")
 	}
-	r := makeRelease(t)
+	r := makeRelease(t, "--twice")
 	r.verifiesItself(t)
 	r.packageRuns(t, w)
 	r.imagesStart(t, w)
-}
-
-// madeRelease is a folder with a release, and the key that signed it.
-type madeRelease struct{ dir, public string }
-
-func makeRelease(t *testing.T) madeRelease {
-	t.Helper()
-	_, key, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "key.pem")
-	writeFile(t, file, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), 0o600)
-	out := filepath.Join(dir, releasedVersion)
-	c := exec.CommandContext(t.Context(), "tools/run", "release", "--version", releasedVersion,
-		"--key", file, "--out", out, "--platform", "linux/"+runtime.GOARCH, "--twice")
-	c.Dir = "../.."
-	said, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("make a release: %v\n%s", err, said)
-	}
-	if !strings.Contains(string(said), "a second build has the same bytes") {
-		t.Errorf("two builds were not compared:\n%s", said)
-	}
-	return madeRelease{dir: out, public: filepath.Join(out, "nullops-release.pub")}
 }
 
 // verifiesItself takes the program out of its archive: it proves itself with the release's key, and
@@ -122,35 +85,55 @@ func (r madeRelease) packageRuns(t *testing.T, w *world) {
 	}
 }
 
+// TestRelease_Packages installs the other package, and both beside containers of NullOps, which is
+// refused in a sentence and leaves nothing.
+func TestRelease_Packages(t *testing.T) {
+	w := newWorld(t)
+	r := makeRelease(t, "--only", "programs,archives,packages")
+	d := newDebian(t, strings.TrimPrefix(w.docker, "unix://"))
+	for _, kind := range []string{"deb", "rpm"} {
+		all, err := filepath.Glob(filepath.Join(r.dir, "*."+kind))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("packages: %v, %v", all, err)
+		}
+		copyFile(t, all[0], filepath.Join(d.root, "nullops."+kind), 0o644)
+	}
+	d.run(t, w, `tar -cf - etc/hostname | docker import - nullops-test/package
+		docker create --name nullops-test-package --label com.docker.compose.project=nullops \
+			nullops-test/package /nothing`)
+	for _, install := range []string{"dpkg --install /nullops.deb",
+		"rpm --install --nodeps /nullops.rpm"} {
+		said := d.run(t, w, install+" && echo installed || true")
+		if !strings.Contains(said, "this machine runs NullOps in containers") ||
+			strings.Contains(said, "\ninstalled") {
+			t.Errorf("%s beside containers:\n%s", install, said)
+		}
+		if _, err := os.Stat(filepath.Join(d.root, "usr/bin/nullops")); err == nil {
+			t.Errorf("%s was refused, and left the program", install)
+		}
+	}
+	d.run(t, w, "docker rm nullops-test-package; docker rmi nullops-test/package")
+	said := d.run(t, w, `rpm --install --nodeps /nullops.rpm
+		rpm --verify --nodeps nullops
+		nullops version
+		getent passwd nullops
+		rpm --erase nullops
+		test ! -e /usr/bin/nullops`)
+	if !strings.Contains(said, releasedVersion) {
+		t.Errorf("the .rpm has another program:\n%s", said)
+	}
+}
+
 // debian is a Debian in a folder. What runs in it sees this machine's devices, the folders of tests
 // in /tmp, and the engine's socket; there is no systemd.
 type debian struct{ root, enter string }
 
-// newDebian unpacks one, which is made once. Its mounts are its processes' own: none is left behind
-// for whoever removes the folder.
+// newDebian unpacks one. Its mounts are its processes' own: none is left behind for whoever removes
+// the folder.
 func newDebian(t *testing.T, socket string) debian {
 	t.Helper()
-	if _, err := exec.LookPath("debootstrap"); err != nil {
-		if os.Getenv("NULLOPS_TEST_STRICT") == "1" {
-			t.Fatal("debootstrap is not installed: run make setup")
-		}
-		t.Skip("debootstrap is not installed: run make setup")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := filepath.Join(cache, "nullops", "debian-bookworm.tar")
-	if _, err := os.Stat(kept); err != nil {
-		fresh := filepath.Join(t.TempDir(), "debian")
-		runTool(t, "", "debootstrap", "--variant=minbase", "bookworm", fresh)
-		runTool(t, "", "tar", "-cf", kept+".new", "-C", fresh, ".")
-		if err := os.Rename(kept+".new", kept); err != nil {
-			t.Fatal(err)
-		}
-	}
 	d := debian{root: shortDir(t), enter: filepath.Join(t.TempDir(), "enter")}
-	runTool(t, "", "tar", "-xf", kept, "-C", d.root)
+	unpackDebian(t, d.root)
 	for _, file := range []string{"/etc/hosts", "/etc/resolv.conf"} {
 		copyFile(t, file, d.root+file, 0o644)
 	}
@@ -172,6 +155,18 @@ mount --bind /tmp "$root/tmp"
 exec chroot "$root" "$@"' sh `+d.root+" "+socket+` "$@"
 `, 0o755)
 	return d
+}
+
+// run runs a script in it, with the engine of the tests.
+func (d debian) run(t *testing.T, w *world, script string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), d.enter, "sh", "-ec", script)
+	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "DOCKER_HOST=" + w.docker}
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return string(out)
 }
 
 // imagesStart starts the images with deploy/setup.sh, which verifies their signature, and refuses

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"runtime"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -129,28 +127,16 @@ func (t Tenant) keptApart(to []netip.AddrPort, own int) error {
 	return nil
 }
 
-// reachFrom says which addresses a process's network can connect to. The thread
-// that enters the network is never used again.
+// reachFrom says which addresses a process's network can connect to.
 func reachFrom(pid int, to []netip.AddrPort, own int) (reached []bool, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		reached, err = tryFrom(pid, to, own)
-	}()
-	<-done
+	err = InNetwork(fmt.Sprintf("/proc/%d/ns/net", pid), func() (err error) {
+		reached, err = tryHere(to, own)
+		return err
+	})
 	return reached, err
 }
 
-func tryFrom(pid int, to []netip.AddrPort, own int) ([]bool, error) {
-	namespace, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
-	if err != nil {
-		return nil, err
-	}
-	defer namespace.Close()
-	if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-		return nil, fmt.Errorf("enter the network: %w", err)
-	}
+func tryHere(to []netip.AddrPort, own int) ([]bool, error) {
 	waits := make([]unix.PollFd, len(to))
 	for i, address := range to {
 		socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|
