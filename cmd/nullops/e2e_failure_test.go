@@ -249,6 +249,7 @@ func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 		hostileStep("worse", []string{"glue"}, object{"mode": "say-no"}))
 	d := p.admin.deploy(t, "sticky", "sticky", nil)
 	d = p.admin.await(t, d.Id, apiclient.DeploymentStatusStuck)
+	p.awaitAlerts(t, true, map[string]string{"deployment.stuck": "sticky"}) // promise: O-02
 	if d.Left == nil || !strings.Contains(strings.Join(*d.Left, " "), "glue") {
 		t.Errorf("what is left of it: %v", d.Left)
 	}
@@ -272,6 +273,7 @@ func undoFails(t *testing.T, p *product, n *node, book *ledger) {
 		now.Left == nil || len(*now.Left) == 0 {
 		t.Errorf("forgotten, it is %s and leaves %v", now.Status, now.Left)
 	}
+	p.awaitAlerts(t, false, map[string]string{"deployment.stuck": "sticky"}) // promise: O-02
 }
 
 // retryFailed repairs a project's pipeline and tries its failed deployment again.

@@ -55,6 +55,7 @@ func nodeTrust(t *testing.T, w *world) {
 	n.start(t)
 	// promise: N-206, N-207
 	shown := n.await(t, apiclient.NodeStatusUntrusted)
+	p.awaitAlerts(t, true, map[string]string{"node.untrusted": n.name}) // promise: O-02
 	pending := textOf(shown.PendingThumbprint)
 	if pending == "" || pending == textOf(before.Thumbprint) || shown.PendingProofValid == nil ||
 		!*shown.PendingProofValid {
@@ -73,6 +74,7 @@ func nodeTrust(t *testing.T, w *world) {
 	if after := n.await(t, apiclient.NodeStatusOnline); textOf(after.Thumbprint) != pending {
 		t.Errorf("approved %s, and it is %s", pending, textOf(after.Thumbprint))
 	}
+	p.awaitAlerts(t, false, map[string]string{"node.untrusted": n.name}) // promise: O-02
 	p.answers(t, url)
 	otherRelease(t, n)
 	p.answers(t, url)
@@ -103,10 +105,12 @@ func otherRelease(t *testing.T, n *node) {
 		!strings.Contains(detail, "e2e") {
 		t.Errorf("the detail does not name both releases: %q", detail)
 	}
+	n.p.awaitAlerts(t, true, map[string]string{"node.incompatible": n.name}) // promise: O-02
 	n.agent.stop(t)
 	n.binary = n.p.w.binary
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)
+	n.p.awaitAlerts(t, false, map[string]string{"node.incompatible": n.name}) // promise: O-02
 }
 
 // disableNode switches the node off and on.

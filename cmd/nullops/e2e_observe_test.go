@@ -146,10 +146,12 @@ func (p *product) seesHungService(t *testing.T, n *node) {
 	within(t, 15*time.Second, "a deployment whose service hangs does not look well",
 		is(apiclient.DeploymentConditionDegraded))
 	p.commandSays(t, "no answer in time", "show", "hung")
+	p.awaitAlerts(t, true, map[string]string{"deployment.degraded": "hung"}) // promise: O-02
 	if err := syscall.Kill(process, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	within(t, time.Minute, "it looks well again", is(apiclient.DeploymentConditionReady))
+	p.awaitAlerts(t, false, map[string]string{"deployment.degraded": "hung"}) // promise: O-02
 	p.does(t, "remove", "hung")
 }
 

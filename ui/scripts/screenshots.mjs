@@ -43,6 +43,7 @@ const settled = (page, id, ...wanted) =>
   );
 
 async function shot(page, name) {
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   // Fonts and the last change are drawn by then; nothing else moves.
   await page.evaluate(() => document.fonts.ready);
   await page.waitForTimeout(600);

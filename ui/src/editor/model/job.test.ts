@@ -107,7 +107,12 @@ it("compares and merges a job field by field", () => {
   const tests = { junit: "/r/*.xml", failed: "mark" as const };
   const full: Step = { ...job, job: { ...job.job, name: "migrate", tests } };
   expect(buildStep("migrate", fieldsOf(full))).toEqual(full);
-  expect(shortField("job.env.A")).toBe("A");
+  const named = ["job.env.A", "job.env.command", "job.command", "service.ports[1].port"];
+  const told = ["service.resources.memory_mib", "service.ready.http.port", "needs", "other"];
+  expect([...named, ...told].map(shortField)).toEqual([
+    ...["A", "command", "Command", "Ports 2"],
+    ...["Memory", "Ready when", "Runs after", "other"],
+  ]);
   const mine = setField(docOf(job), "migrate", "job.env.A", "2");
   const theirs = setField(docOf(job), "migrate", "job.timeout_seconds", 5);
   expect(threeWay(docOf(job), mine, theirs).conflicts).toEqual([]);

@@ -130,12 +130,29 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   return a === b || canonical(a ?? null) === canonical(b ?? null);
 }
 
-/** A field's short name in the context of its step: service.env.PORT becomes PORT. */
+const t = editorTexts.step;
+
+/** Fields whose labels in the inspector's texts have other names. */
+const LABELS: Record<string, string> = {
+  memory_mib: "memory",
+  timeout_seconds: "timeout",
+  stop_signal: "stopSignal",
+  stop_grace_seconds: "stopGrace",
+  extra_hosts: "extraHosts",
+};
+
+/**
+ * A field as a person knows it in the context of its step: service.env.PORT is PORT, and
+ * service.ports[1].port the second of the ports.
+ */
 export function shortField(field: string): string {
-  return field === "key"
-    ? editorTexts.step.key
-    : field.replace(
-        /^(service|job|plugin|approval|script)\.((env|parameters|secrets|resources|files)\.)?(?=.)/,
-        "",
-      );
+  const [, group, rest = field] =
+    /^(?:service|job|plugin|approval|script)\.(?:(env|parameters|secrets|resources|files)\.)?(.+)/.exec(
+      field,
+    ) ?? [];
+  if (group && group !== "resources") return rest;
+  const [, word = "", index] = /^(\w+)(?:\[(\d+)\])?/.exec(rest) ?? [];
+  const label = t[(LABELS[word] ?? word) as "key"];
+  if (typeof label !== "string") return rest;
+  return label.split(",")[0] + (index === undefined ? "" : ` ${Number(index) + 1}`);
 }

@@ -55,5 +55,5 @@ it("takes nothing else for a fault of the drawing", () => {
 it("says in one line where it is and what", () => {
   const message = "A whole number from 1 to 65535.";
   const problem = { step: "web", field: "service.ports[0].port", code: "range", message };
-  expect(describeProblem(problem)).toBe("web › ports[0].port: A whole number from 1 to 65535.");
+  expect(describeProblem(problem)).toBe("web › Ports 1: A whole number from 1 to 65535.");
 });
