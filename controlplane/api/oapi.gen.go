@@ -328,6 +328,120 @@ func (e ComparedRunResult) Valid() bool {
 	}
 }
 
+// Defines values for DefinitionSourceStatus.
+const (
+	DefinitionSourceStatusFailed  DefinitionSourceStatus = "failed"
+	DefinitionSourceStatusNew     DefinitionSourceStatus = "new"
+	DefinitionSourceStatusSynced  DefinitionSourceStatus = "synced"
+	DefinitionSourceStatusWaiting DefinitionSourceStatus = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceStatus enum.
+func (e DefinitionSourceStatus) Valid() bool {
+	switch e {
+	case DefinitionSourceStatusFailed:
+		return true
+	case DefinitionSourceStatusNew:
+		return true
+	case DefinitionSourceStatusSynced:
+		return true
+	case DefinitionSourceStatusWaiting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceWebhook.
+const (
+	DefinitionSourceWebhookGeneric DefinitionSourceWebhook = "generic"
+	DefinitionSourceWebhookGitea   DefinitionSourceWebhook = "gitea"
+	DefinitionSourceWebhookGithub  DefinitionSourceWebhook = "github"
+	DefinitionSourceWebhookGitlab  DefinitionSourceWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceWebhook enum.
+func (e DefinitionSourceWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourceWebhookGeneric:
+		return true
+	case DefinitionSourceWebhookGitea:
+		return true
+	case DefinitionSourceWebhookGithub:
+		return true
+	case DefinitionSourceWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceChangeAction.
+const (
+	DefinitionSourceChangeActionChanged   DefinitionSourceChangeAction = "changed"
+	DefinitionSourceChangeActionCreated   DefinitionSourceChangeAction = "created"
+	DefinitionSourceChangeActionDeleted   DefinitionSourceChangeAction = "deleted"
+	DefinitionSourceChangeActionUnchanged DefinitionSourceChangeAction = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceChangeAction enum.
+func (e DefinitionSourceChangeAction) Valid() bool {
+	switch e {
+	case DefinitionSourceChangeActionChanged:
+		return true
+	case DefinitionSourceChangeActionCreated:
+		return true
+	case DefinitionSourceChangeActionDeleted:
+		return true
+	case DefinitionSourceChangeActionUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourceMode.
+const (
+	DefinitionSourceModeAutomatic DefinitionSourceMode = "automatic"
+	DefinitionSourceModeConfirm   DefinitionSourceMode = "confirm"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourceMode enum.
+func (e DefinitionSourceMode) Valid() bool {
+	switch e {
+	case DefinitionSourceModeAutomatic:
+		return true
+	case DefinitionSourceModeConfirm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DefinitionSourcePutWebhook.
+const (
+	DefinitionSourcePutWebhookGeneric DefinitionSourcePutWebhook = "generic"
+	DefinitionSourcePutWebhookGitea   DefinitionSourcePutWebhook = "gitea"
+	DefinitionSourcePutWebhookGithub  DefinitionSourcePutWebhook = "github"
+	DefinitionSourcePutWebhookGitlab  DefinitionSourcePutWebhook = "gitlab"
+)
+
+// Valid indicates whether the value is a known member of the DefinitionSourcePutWebhook enum.
+func (e DefinitionSourcePutWebhook) Valid() bool {
+	switch e {
+	case DefinitionSourcePutWebhookGeneric:
+		return true
+	case DefinitionSourcePutWebhookGitea:
+		return true
+	case DefinitionSourcePutWebhookGithub:
+		return true
+	case DefinitionSourcePutWebhookGitlab:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryStatus.
 const (
 	DeliveryStatusFailed  DeliveryStatus = "failed"
@@ -670,6 +784,39 @@ func (e LogLevelName) Valid() bool {
 	case LogLevelNameInfo:
 		return true
 	case LogLevelNameWarn:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MailListState.
+const (
+	MailListStateGone        MailListState = "gone"
+	MailListStateOff         MailListState = "off"
+	MailListStateOldRelay    MailListState = "old_relay"
+	MailListStateOn          MailListState = "on"
+	MailListStateService     MailListState = "service"
+	MailListStateUnsupported MailListState = "unsupported"
+	MailListStateWaiting     MailListState = "waiting"
+)
+
+// Valid indicates whether the value is a known member of the MailListState enum.
+func (e MailListState) Valid() bool {
+	switch e {
+	case MailListStateGone:
+		return true
+	case MailListStateOff:
+		return true
+	case MailListStateOldRelay:
+		return true
+	case MailListStateOn:
+		return true
+	case MailListStateService:
+		return true
+	case MailListStateUnsupported:
+		return true
+	case MailListStateWaiting:
 		return true
 	default:
 		return false
@@ -2087,6 +2234,9 @@ type Capsule struct {
 	// Input Values by the name of a field that the pipeline declares.
 	Input *Input `json:"input,omitempty"`
 
+	// Mails The newest 20 mails that it sent, with the beginning of each text; missing if there are none, or its node cannot be asked.
+	Mails *MailList `json:"mails,omitempty"`
+
 	// Parameters What was written, step by step; references stay references.
 	Parameters      map[string]map[string]interface{} `json:"parameters"`
 	PipelineDigest  string                            `json:"pipeline_digest"`
@@ -2151,6 +2301,57 @@ type CapsuleStep struct {
 	Status    StepStatus  `json:"status"`
 	Tests     *TestReport `json:"tests,omitempty"`
 	Title     string      `json:"title"`
+}
+
+// CaughtMail defines model for CaughtMail.
+type CaughtMail struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Attachments Its parts that are not shown as text.
+	Attachments []MailAttachment `json:"attachments"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Header Its header.
+	Header []MailField `json:"header"`
+
+	// Helo The name that the application gave itself.
+	Helo *string `json:"helo,omitempty"`
+
+	// Html Its HTML as the application wrote it, up to 1 MiB; getMailPage has it for a browser.
+	Html string `json:"html"`
+
+	// Links The web addresses in its text and HTML, each once.
+	Links []string `json:"links"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Peer The address of the container that sent it.
+	Peer *string `json:"peer,omitempty"`
+
+	// Problems Sentences about what cannot be shown of it.
+	Problems []string `json:"problems"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text Its plain text, up to 1 MiB.
+	Text string `json:"text"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // Certificate defines model for Certificate.
@@ -2491,6 +2692,240 @@ type DeclaredComponent = pipeline.DeclaredComponent
 type Definition struct {
 	Kind DocumentKind `json:"kind"`
 	Name string       `json:"name"`
+}
+
+// DefinitionOrigin defines model for DefinitionOrigin.
+type DefinitionOrigin struct {
+	// Owner The name that documents were applied for; absent if none were.
+	Owner *string `json:"owner,omitempty"`
+
+	// Source The source of definitions of that name.
+	Source *DefinitionSource `json:"source,omitempty"`
+}
+
+// DefinitionSource defines model for DefinitionSource.
+type DefinitionSource struct {
+	Active bool `json:"active"`
+
+	// Applied The commit that was applied last.
+	Applied *DefinitionSourceCommit `json:"applied,omitempty"`
+
+	// AppliedAt When it was applied.
+	AppliedAt *time.Time `json:"applied_at,omitempty"`
+
+	// AppliedBy Who confirmed it; absent if nobody had to.
+	AppliedBy *string `json:"applied_by,omitempty"`
+	Branch    string  `json:"branch"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source.
+	Ca *string `json:"ca,omitempty"`
+
+	// Changes What applying the found commit would do.
+	Changes []DefinitionSourceChange `json:"changes"`
+
+	// CheckedAt When it was looked at last.
+	CheckedAt *time.Time `json:"checked_at,omitempty"`
+	CreatedAt time.Time  `json:"created_at"`
+
+	// Drift What was changed in NullOps since the last commit was applied. Applying it again undoes that.
+	Drift []DefinitionSourceChange `json:"drift"`
+
+	// FailingSince When it began to fail.
+	FailingSince *time.Time               `json:"failing_since,omitempty"`
+	Failure      *DefinitionSourceFailure `json:"failure,omitempty"`
+
+	// Folder Empty for the whole repository.
+	Folder *string `json:"folder,omitempty"`
+
+	// Found The commit that was read last.
+	Found *DefinitionSourceCommit `json:"found,omitempty"`
+
+	// Kinds What it may define.
+	Kinds []DocumentKind `json:"kinds"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode DefinitionSourceMode `json:"mode"`
+	Name string               `json:"name"`
+
+	// Owner The admin who saved it last, in whose name it applies.
+	Owner string `json:"owner"`
+
+	// PeriodMinutes How often the branch is looked at.
+	PeriodMinutes int `json:"period_minutes"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses.
+	Removes bool `json:"removes"`
+
+	// Status `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+	Status DefinitionSourceStatus `json:"status"`
+
+	// Unlisted What it owns and its documents do not define any more. It stays until somebody deletes it, or, if the source removes, until nothing uses it.
+	Unlisted []Definition `json:"unlisted"`
+
+	// Url Of the git repository.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts events.
+	Webhook *DefinitionSourceWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourceStatus `waiting` has changes that nobody has applied yet; `failed` says why in `failure`.
+type DefinitionSourceStatus string
+
+// DefinitionSourceWebhook The code host that posts events.
+type DefinitionSourceWebhook string
+
+// DefinitionSourceApply defines model for DefinitionSourceApply.
+type DefinitionSourceApply struct {
+	// Commit The whole hash of the commit that you have looked at.
+	Commit string `json:"commit"`
+}
+
+// DefinitionSourceChange defines model for DefinitionSourceChange.
+type DefinitionSourceChange struct {
+	// Action What applying does.
+	Action DefinitionSourceChangeAction `json:"action"`
+
+	// ChangedAt Of drift, when that was.
+	ChangedAt *time.Time `json:"changed_at,omitempty"`
+
+	// ChangedBy Of drift, who changed it last in NullOps.
+	ChangedBy *string `json:"changed_by,omitempty"`
+
+	// Changes Fields that change. Hidden values are never among them.
+	Changes []FieldChange `json:"changes"`
+
+	// Diff Of two pipelines. In which order a document lists its steps is no difference.
+	Diff *Diff `json:"diff,omitempty"`
+
+	// File The file that defines it.
+	File *string      `json:"file,omitempty"`
+	Kind DocumentKind `json:"kind"`
+
+	// Line Where in the file, from 1.
+	Line *int   `json:"line,omitempty"`
+	Name string `json:"name"`
+
+	// Part The part of a project: pipeline, secret NAME or template NAME.
+	Part *string `json:"part,omitempty"`
+}
+
+// DefinitionSourceChangeAction What applying does.
+type DefinitionSourceChangeAction string
+
+// DefinitionSourceCommit defines model for DefinitionSourceCommit.
+type DefinitionSourceCommit struct {
+	At     time.Time `json:"at"`
+	Author *string   `json:"author,omitempty"`
+
+	// Hash Its whole hash.
+	Hash string `json:"hash"`
+
+	// Subject The first line of its message.
+	Subject *string `json:"subject,omitempty"`
+}
+
+// DefinitionSourceFailure defines model for DefinitionSourceFailure.
+type DefinitionSourceFailure struct {
+	Code string `json:"code"`
+
+	// Commit The commit whose documents are at fault, if one was read.
+	Commit  *string `json:"commit,omitempty"`
+	Message string  `json:"message"`
+
+	// Problems What is wrong with the documents.
+	Problems []DefinitionSourceProblem `json:"problems"`
+	Remedy   *string                   `json:"remedy,omitempty"`
+}
+
+// DefinitionSourceList defines model for DefinitionSourceList.
+type DefinitionSourceList struct {
+	Items      []DefinitionSource `json:"items"`
+	NextCursor *string            `json:"next_cursor,omitempty"`
+}
+
+// DefinitionSourceMode Whether a person confirms each commit, which is the default, or it is applied by itself.
+type DefinitionSourceMode string
+
+// DefinitionSourceProblem defines model for DefinitionSourceProblem.
+type DefinitionSourceProblem struct {
+	Field *string `json:"field,omitempty"`
+
+	// File The file in the repository.
+	File *string `json:"file,omitempty"`
+
+	// Line Where in the file, from 1.
+	Line    *int    `json:"line,omitempty"`
+	Message string  `json:"message"`
+	Remedy  *string `json:"remedy,omitempty"`
+
+	// Step The step of the pipeline.
+	Step  *string   `json:"step,omitempty"`
+	Users *[]string `json:"users,omitempty"`
+
+	// What Kind and name of the definition.
+	What *string `json:"what,omitempty"`
+}
+
+// DefinitionSourcePut defines model for DefinitionSourcePut.
+type DefinitionSourcePut struct {
+	// Active True unless given.
+	Active *bool `json:"active,omitempty"`
+
+	// Branch main unless given.
+	Branch *string `json:"branch,omitempty"`
+
+	// Ca Certificates (PEM) of authorities that are trusted for this source beside the known ones.
+	Ca *string `json:"ca,omitempty"`
+
+	// Folder Its documents are read, and those of the folders in it; the whole repository unless given.
+	Folder *string `json:"folder,omitempty"`
+
+	// Kinds What it may define; without users, teams and nodes unless given.
+	Kinds *[]DocumentKind `json:"kinds,omitempty"`
+
+	// Mode Whether a person confirms each commit, which is the default, or it is applied by itself.
+	Mode *DefinitionSourceMode `json:"mode,omitempty"`
+
+	// PeriodMinutes How often the branch is looked at; 5 unless given.
+	PeriodMinutes *int `json:"period_minutes,omitempty"`
+
+	// Removes Deletes what the documents do not define any more and nothing uses. Without it, that stays.
+	Removes *bool `json:"removes,omitempty"`
+
+	// Secret Verifies events. Absent keeps the stored one, or has one made.
+	Secret *string `json:"secret,omitempty"`
+
+	// Token Signs in to the code host. Absent keeps the stored one, empty forgets it.
+	Token *string `json:"token,omitempty"`
+
+	// Url Of the git repository, over HTTPS, without name and password.
+	Url string `json:"url"`
+
+	// Username Goes with the token, where the code host wants a certain one.
+	Username *string `json:"username,omitempty"`
+
+	// Webhook The code host that posts an event when somebody pushes; none unless given.
+	Webhook *DefinitionSourcePutWebhook `json:"webhook,omitempty"`
+}
+
+// DefinitionSourcePutWebhook The code host that posts an event when somebody pushes; none unless given.
+type DefinitionSourcePutWebhook string
+
+// DefinitionSourceSaved defines model for DefinitionSourceSaved.
+type DefinitionSourceSaved struct {
+	// Changed False when everything was stored as it is.
+	Changed bool `json:"changed"`
+	Created bool `json:"created"`
+
+	// Secret The secret of the webhook that was made, shown once.
+	Secret *string `json:"secret,omitempty"`
+
+	// Source The source as it is stored.
+	Source DefinitionSource `json:"source"`
 }
 
 // Delivery defines model for Delivery.
@@ -3463,11 +3898,102 @@ type MachineHardware struct {
 	Os            *string       `json:"os,omitempty"`
 }
 
+// MailAttachment defines model for MailAttachment.
+type MailAttachment struct {
+	// Bytes Its size, decoded.
+	Bytes int64 `json:"bytes"`
+
+	// Index Its place in the mail, for downloadMailAttachment.
+	Index int `json:"index"`
+
+	// Name The name of the file, if the mail has one.
+	Name string `json:"name"`
+
+	// Type Its media type, as the application says.
+	Type string `json:"type"`
+}
+
+// MailField defines model for MailField.
+type MailField struct {
+	// Name The name.
+	Name string `json:"name"`
+
+	// Value The value, decoded.
+	Value string `json:"value"`
+}
+
+// MailList defines model for MailList.
+type MailList struct {
+	// Bytes How much they take on the node.
+	Bytes int64 `json:"bytes"`
+
+	// Dropped How many made room for newer ones.
+	Dropped int64         `json:"dropped"`
+	Items   []MailSummary `json:"items"`
+
+	// Last The highest number of a mail so far.
+	Last int64 `json:"last"`
+
+	// Mails How many mails are kept.
+	Mails int `json:"mails"`
+
+	// MaxBytes How much they may take.
+	MaxBytes int64 `json:"max_bytes"`
+
+	// MaxMail How large one may be.
+	MaxMail int64 `json:"max_mail"`
+
+	// MaxMails How many mails are kept at most.
+	MaxMails int `json:"max_mails"`
+
+	// More Whether there are older mails that the query takes.
+	More bool `json:"more"`
+
+	// Refused How many were never stored, since they were too large or the node's disk was full.
+	Refused int64 `json:"refused"`
+
+	// State Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+	State MailListState `json:"state"`
+}
+
+// MailListState Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+type MailListState string
+
 // MailServer defines model for MailServer.
 type MailServer struct {
 	From     string  `json:"from"`
 	Server   string  `json:"server"`
 	Username *string `json:"username,omitempty"`
+}
+
+// MailSummary defines model for MailSummary.
+type MailSummary struct {
+	// At When it was caught.
+	At time.Time `json:"at"`
+
+	// Bytes Its size.
+	Bytes int64 `json:"bytes"`
+
+	// From The sender that the application gave to the mail server.
+	From string `json:"from"`
+
+	// Number It counts the mails of the deployment, from 1.
+	Number int64 `json:"number"`
+
+	// Recipients The recipients in the mail itself.
+	Recipients string `json:"recipients"`
+
+	// Sender The sender in the mail itself.
+	Sender string `json:"sender"`
+
+	// Subject The subject.
+	Subject string `json:"subject"`
+
+	// Text The beginning of its text; only in capsules.
+	Text *string `json:"text,omitempty"`
+
+	// To The recipients that the application gave to the mail server.
+	To []string `json:"to"`
 }
 
 // MasterKey defines model for MasterKey.
@@ -6066,6 +6592,9 @@ type InLimit = int
 // InMachine defines model for InMachine.
 type InMachine = string
 
+// InMail defines model for InMail.
+type InMail = int64
+
 // InName A DNS label of at most 40 characters.
 type InName = Name
 
@@ -6276,6 +6805,25 @@ type DownloadLogsParams struct {
 	// Search Only lines with this text, in upper or lower case.
 	Search     *LogSearch `form:"search,omitempty" json:"search,omitempty"`
 	Timestamps *bool      `form:"timestamps,omitempty" json:"timestamps,omitempty"`
+}
+
+// ListMailsParams defines parameters for ListMails.
+type ListMailsParams struct {
+	// To Part of a recipient's address.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// Subject Part of the subject.
+	Subject *string `form:"subject,omitempty" json:"subject,omitempty"`
+
+	// Search Part of what people read of a mail: its subject, addresses, or text.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// After Only mails with a higher number.
+	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Before Only mails with a lower number.
+	Before *int64   `form:"before,omitempty" json:"before,omitempty"`
+	Limit  *InLimit `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
 // GetDeploymentMetricsParams defines parameters for GetDeploymentMetrics.
@@ -6601,6 +7149,13 @@ type ListServiceTagsParams struct {
 // ListServiceTagsParamsOrder defines parameters for ListServiceTags.
 type ListServiceTagsParamsOrder string
 
+// ListSourcesParams defines parameters for ListSources.
+type ListSourcesParams struct {
+	// Cursor `next_cursor` of the page before.
+	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // CreateSupportArchiveParams defines parameters for CreateSupportArchive.
 type CreateSupportArchiveParams struct {
 	// Node Nodes whose agents are asked, instead of the first twenty that are online.
@@ -6882,6 +7437,12 @@ type CreateSessionJSONRequestBody = SessionCreate
 // CreatePasskeySessionJSONRequestBody defines body for CreatePasskeySession for application/json ContentType.
 type CreatePasskeySessionJSONRequestBody = PasskeyAnswer
 
+// PutSourceJSONRequestBody defines body for PutSource for application/json ContentType.
+type PutSourceJSONRequestBody = DefinitionSourcePut
+
+// ApplySourceJSONRequestBody defines body for ApplySource for application/json ContentType.
+type ApplySourceJSONRequestBody = DefinitionSourceApply
+
 // ReadSSHHostKeyJSONRequestBody defines body for ReadSSHHostKey for application/json ContentType.
 type ReadSSHHostKeyJSONRequestBody = SSHHost
 
@@ -7034,6 +7595,30 @@ type ServerInterface interface {
 	// DownloadLogs The same lines as one text file, without colours
 	// (GET /api/v1/deployments/{id}/logs/download)
 	DownloadLogs(w http.ResponseWriter, r *http.Request, id InId, params DownloadLogsParams)
+	// ClearMails Delete all mails of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails)
+	ClearMails(w http.ResponseWriter, r *http.Request, id InId)
+	// ListMails The mails that a deployment sent, newest first
+	// (GET /api/v1/deployments/{id}/mails)
+	ListMails(w http.ResponseWriter, r *http.Request, id InId, params ListMailsParams)
+	// StreamMails Live changes of a deployment's mails
+	// (GET /api/v1/deployments/{id}/mails/changes)
+	StreamMails(w http.ResponseWriter, r *http.Request, id InId)
+	// DeleteMail Delete one mail of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails/{number})
+	DeleteMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// GetMail One mail of a deployment
+	// (GET /api/v1/deployments/{id}/mails/{number})
+	GetMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// DownloadMailAttachment An attachment of a mail
+	// (GET /api/v1/deployments/{id}/mails/{number}/attachments/{index})
+	DownloadMailAttachment(w http.ResponseWriter, r *http.Request, id InId, number InMail, index int)
+	// GetMailPage The HTML of a mail, for a frame
+	// (GET /api/v1/deployments/{id}/mails/{number}/page)
+	GetMailPage(w http.ResponseWriter, r *http.Request, id InId, number InMail)
+	// DownloadMail A mail as the application sent it
+	// (GET /api/v1/deployments/{id}/mails/{number}/raw)
+	DownloadMail(w http.ResponseWriter, r *http.Request, id InId, number InMail)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams)
@@ -7115,6 +7700,9 @@ type ServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(w http.ResponseWriter, r *http.Request)
+	// GetDefinitionOrigin Where a definition comes from
+	// (GET /api/v1/documents/{kind}/{name}/origin)
+	GetDefinitionOrigin(w http.ResponseWriter, r *http.Request, kind DocumentKind, name InName)
 	// EnrolMachine Enrol a machine as a node
 	// (POST /api/v1/enrolments)
 	EnrolMachine(w http.ResponseWriter, r *http.Request)
@@ -7541,6 +8129,24 @@ type ServerInterface interface {
 	// CreatePasskeySession Sign in with a passkey
 	// (POST /api/v1/sign-in/passkey/answer)
 	CreatePasskeySession(w http.ResponseWriter, r *http.Request)
+	// ListSources Repositories that hold definitions
+	// (GET /api/v1/sources)
+	ListSources(w http.ResponseWriter, r *http.Request, params ListSourcesParams)
+	// DeleteSource Delete a source of definitions
+	// (DELETE /api/v1/sources/{name})
+	DeleteSource(w http.ResponseWriter, r *http.Request, name InName)
+	// GetSource One source of definitions, with what it would change and what drifted
+	// (GET /api/v1/sources/{name})
+	GetSource(w http.ResponseWriter, r *http.Request, name InName)
+	// PutSource Create or replace a source of definitions
+	// (PUT /api/v1/sources/{name})
+	PutSource(w http.ResponseWriter, r *http.Request, name InName)
+	// ApplySource Apply a commit of a source of definitions
+	// (POST /api/v1/sources/{name}/apply)
+	ApplySource(w http.ResponseWriter, r *http.Request, name InName)
+	// SyncSource Look at a source of definitions now
+	// (POST /api/v1/sources/{name}/sync)
+	SyncSource(w http.ResponseWriter, r *http.Request, name InName)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(w http.ResponseWriter, r *http.Request)
@@ -9260,6 +9866,349 @@ func (siw *ServerInterfaceWrapper) DownloadLogs(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// ClearMails operation middleware
+func (siw *ServerInterfaceWrapper) ClearMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ClearMails(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListMails operation middleware
+func (siw *ServerInterfaceWrapper) ListMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListMailsParams
+
+	// ------------- Optional query parameter "to" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "to", r.URL.Query(), &params.To, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "to"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "to", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "subject" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "subject", r.URL.Query(), &params.Subject, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "subject"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "subject", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", r.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "search"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "search", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "before", r.URL.Query(), &params.Before, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListMails(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamMails operation middleware
+func (siw *ServerInterfaceWrapper) StreamMails(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamMails(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteMail operation middleware
+func (siw *ServerInterfaceWrapper) DeleteMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteMail(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetMail operation middleware
+func (siw *ServerInterfaceWrapper) GetMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetMail(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DownloadMailAttachment operation middleware
+func (siw *ServerInterfaceWrapper) DownloadMailAttachment(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "index" -------------
+	var index int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "index", r.PathValue("index"), &index, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "index", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DownloadMailAttachment(w, r, id, number, index)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetMailPage operation middleware
+func (siw *ServerInterfaceWrapper) GetMailPage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetMailPage(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DownloadMail operation middleware
+func (siw *ServerInterfaceWrapper) DownloadMail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id InId
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", r.PathValue("id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "number" -------------
+	var number InMail
+
+	err = runtime.BindStyledParameterWithOptions("simple", "number", r.PathValue("number"), &number, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "number", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DownloadMail(w, r, id, number)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetDeploymentMetrics operation middleware
 func (siw *ServerInterfaceWrapper) GetDeploymentMetrics(w http.ResponseWriter, r *http.Request) {
 
@@ -10283,6 +11232,41 @@ func (siw *ServerInterfaceWrapper) PreviewDocuments(w http.ResponseWriter, r *ht
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.PreviewDocuments(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDefinitionOrigin operation middleware
+func (siw *ServerInterfaceWrapper) GetDefinitionOrigin(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "kind" -------------
+	var kind DocumentKind
+
+	err = runtime.BindStyledParameterWithOptions("simple", "kind", r.PathValue("kind"), &kind, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "kind", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDefinitionOrigin(w, r, kind, name)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -14553,6 +15537,182 @@ func (siw *ServerInterfaceWrapper) CreatePasskeySession(w http.ResponseWriter, r
 	handler.ServeHTTP(w, r)
 }
 
+// ListSources operation middleware
+func (siw *ServerInterfaceWrapper) ListSources(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListSourcesParams
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListSources(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeleteSource operation middleware
+func (siw *ServerInterfaceWrapper) DeleteSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeleteSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetSource operation middleware
+func (siw *ServerInterfaceWrapper) GetSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutSource operation middleware
+func (siw *ServerInterfaceWrapper) PutSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ApplySource operation middleware
+func (siw *ServerInterfaceWrapper) ApplySource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ApplySource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// SyncSource operation middleware
+func (siw *ServerInterfaceWrapper) SyncSource(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "name" -------------
+	var name InName
+
+	err = runtime.BindStyledParameterWithOptions("simple", "name", r.PathValue("name"), &name, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.SyncSource(w, r, name)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ReadSSHHostKey operation middleware
 func (siw *ServerInterfaceWrapper) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 
@@ -15882,6 +17042,13 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/version", wrapper.GetVersion)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents", wrapper.ApplyDocuments)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/documents/preview", wrapper.PreviewDocuments)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sources", wrapper.ListSources)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.DeleteSource)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.GetSource)
+	m.HandleFunc(http.MethodPut+" "+options.BaseURL+"/api/v1/sources/{name}", wrapper.PutSource)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sources/{name}/sync", wrapper.SyncSource)
+	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/api/v1/sources/{name}/apply", wrapper.ApplySource)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/documents/{kind}/{name}/origin", wrapper.GetDefinitionOrigin)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries", wrapper.ListRegistries)
 	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.DeleteRegistry)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/registries/{name}", wrapper.GetRegistry)
@@ -16031,6 +17198,14 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/reach", wrapper.OpenReach)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs", wrapper.StreamLogs)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/logs/download", wrapper.DownloadLogs)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/mails", wrapper.ClearMails)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails", wrapper.ListMails)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/changes", wrapper.StreamMails)
+	m.HandleFunc(http.MethodDelete+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}", wrapper.DeleteMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}", wrapper.GetMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/page", wrapper.GetMailPage)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/raw", wrapper.DownloadMail)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/mails/{number}/attachments/{index}", wrapper.DownloadMailAttachment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/metrics", wrapper.GetDeploymentMetrics)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/deployments/{id}/events", wrapper.StreamDeployment)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/api/v1/usage", wrapper.GetUsage)
@@ -18087,6 +19262,416 @@ func (response DownloadLogsdefaultApplicationProblemPlusJSONResponse) VisitDownl
 	return err
 }
 
+type ClearMailsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type ClearMailsResponseObject interface {
+	VisitClearMailsResponse(w http.ResponseWriter) error
+}
+
+type ClearMails204Response struct {
+}
+
+func (response ClearMails204Response) VisitClearMailsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type ClearMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ClearMailsdefaultApplicationProblemPlusJSONResponse) VisitClearMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMailsRequestObject struct {
+	Id     InId `json:"id"`
+	Params ListMailsParams
+}
+
+type ListMailsResponseObject interface {
+	VisitListMailsResponse(w http.ResponseWriter) error
+}
+
+type ListMails200JSONResponse MailList
+
+func (response ListMails200JSONResponse) VisitListMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListMailsdefaultApplicationProblemPlusJSONResponse) VisitListMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamMailsRequestObject struct {
+	Id InId `json:"id"`
+}
+
+type StreamMailsResponseObject interface {
+	VisitStreamMailsResponse(w http.ResponseWriter) error
+}
+
+type StreamMails200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamMails200TexteventStreamResponse) VisitStreamMailsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamMailsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response StreamMailsdefaultApplicationProblemPlusJSONResponse) VisitStreamMailsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type DeleteMailResponseObject interface {
+	VisitDeleteMailResponse(w http.ResponseWriter) error
+}
+
+type DeleteMail204Response struct {
+}
+
+func (response DeleteMail204Response) VisitDeleteMailResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteMaildefaultApplicationProblemPlusJSONResponse) VisitDeleteMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type GetMailResponseObject interface {
+	VisitGetMailResponse(w http.ResponseWriter) error
+}
+
+type GetMail200JSONResponse CaughtMail
+
+func (response GetMail200JSONResponse) VisitGetMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetMaildefaultApplicationProblemPlusJSONResponse) VisitGetMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadMailAttachmentRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+	Index  int    `json:"index"`
+}
+
+type DownloadMailAttachmentResponseObject interface {
+	VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error
+}
+
+type DownloadMailAttachment200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DownloadMailAttachment200ApplicationoctetStreamResponse) VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DownloadMailAttachmentdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DownloadMailAttachmentdefaultApplicationProblemPlusJSONResponse) VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetMailPageRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type GetMailPageResponseObject interface {
+	VisitGetMailPageResponse(w http.ResponseWriter) error
+}
+
+type GetMailPage200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetMailPage200TexthtmlResponse) VisitGetMailPageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetMailPagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetMailPagedefaultApplicationProblemPlusJSONResponse) VisitGetMailPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DownloadMailRequestObject struct {
+	Id     InId   `json:"id"`
+	Number InMail `json:"number"`
+}
+
+type DownloadMailResponseObject interface {
+	VisitDownloadMailResponse(w http.ResponseWriter) error
+}
+
+type DownloadMail200ApplicationoctetStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DownloadMail200ApplicationoctetStreamResponse) VisitDownloadMailResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DownloadMaildefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DownloadMaildefaultApplicationProblemPlusJSONResponse) VisitDownloadMailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDeploymentMetricsRequestObject struct {
 	Id     InId `json:"id"`
 	Params GetDeploymentMetricsParams
@@ -19367,6 +20952,53 @@ type PreviewDocumentsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response PreviewDocumentsdefaultApplicationProblemPlusJSONResponse) VisitPreviewDocumentsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDefinitionOriginRequestObject struct {
+	Kind DocumentKind `json:"kind"`
+	Name InName       `json:"name"`
+}
+
+type GetDefinitionOriginResponseObject interface {
+	VisitGetDefinitionOriginResponse(w http.ResponseWriter) error
+}
+
+type GetDefinitionOrigin200JSONResponse DefinitionOrigin
+
+func (response GetDefinitionOrigin200JSONResponse) VisitGetDefinitionOriginResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDefinitionOrigindefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetDefinitionOrigindefaultApplicationProblemPlusJSONResponse) VisitGetDefinitionOriginResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -25947,6 +27579,278 @@ func (response CreatePasskeySessiondefaultApplicationProblemPlusJSONResponse) Vi
 	return err
 }
 
+type ListSourcesRequestObject struct {
+	Params ListSourcesParams
+}
+
+type ListSourcesResponseObject interface {
+	VisitListSourcesResponse(w http.ResponseWriter) error
+}
+
+type ListSources200JSONResponse DefinitionSourceList
+
+func (response ListSources200JSONResponse) VisitListSourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListSourcesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ListSourcesdefaultApplicationProblemPlusJSONResponse) VisitListSourcesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type DeleteSourceResponseObject interface {
+	VisitDeleteSourceResponse(w http.ResponseWriter) error
+}
+
+type DeleteSource204Response struct {
+}
+
+func (response DeleteSource204Response) VisitDeleteSourceResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response DeleteSourcedefaultApplicationProblemPlusJSONResponse) VisitDeleteSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type GetSourceResponseObject interface {
+	VisitGetSourceResponse(w http.ResponseWriter) error
+}
+
+type GetSource200JSONResponse DefinitionSource
+
+func (response GetSource200JSONResponse) VisitGetSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response GetSourcedefaultApplicationProblemPlusJSONResponse) VisitGetSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutSourceRequestObject struct {
+	Name InName `json:"name"`
+	Body *PutSourceJSONRequestBody
+}
+
+type PutSourceResponseObject interface {
+	VisitPutSourceResponse(w http.ResponseWriter) error
+}
+
+type PutSource200JSONResponse DefinitionSourceSaved
+
+func (response PutSource200JSONResponse) VisitPutSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response PutSourcedefaultApplicationProblemPlusJSONResponse) VisitPutSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplySourceRequestObject struct {
+	Name InName `json:"name"`
+	Body *ApplySourceJSONRequestBody
+}
+
+type ApplySourceResponseObject interface {
+	VisitApplySourceResponse(w http.ResponseWriter) error
+}
+
+type ApplySource200JSONResponse DefinitionSource
+
+func (response ApplySource200JSONResponse) VisitApplySourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ApplySourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response ApplySourcedefaultApplicationProblemPlusJSONResponse) VisitApplySourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncSourceRequestObject struct {
+	Name InName `json:"name"`
+}
+
+type SyncSourceResponseObject interface {
+	VisitSyncSourceResponse(w http.ResponseWriter) error
+}
+
+type SyncSource200JSONResponse DefinitionSource
+
+func (response SyncSource200JSONResponse) VisitSyncSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SyncSourcedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	Headers    ProblemResponseHeaders
+	StatusCode int
+}
+
+func (response SyncSourcedefaultApplicationProblemPlusJSONResponse) VisitSyncSourceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	if response.Headers.RetryAfter != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*response.Headers.RetryAfter))
+	}
+	if response.Headers.XRequestId != nil {
+		w.Header().Set("X-Request-Id", fmt.Sprint(*response.Headers.XRequestId))
+	}
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReadSSHHostKeyRequestObject struct {
 	Body *ReadSSHHostKeyJSONRequestBody
 }
@@ -27778,6 +29682,30 @@ type StrictServerInterface interface {
 	// DownloadLogs The same lines as one text file, without colours
 	// (GET /api/v1/deployments/{id}/logs/download)
 	DownloadLogs(ctx context.Context, request DownloadLogsRequestObject) (DownloadLogsResponseObject, error)
+	// ClearMails Delete all mails of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails)
+	ClearMails(ctx context.Context, request ClearMailsRequestObject) (ClearMailsResponseObject, error)
+	// ListMails The mails that a deployment sent, newest first
+	// (GET /api/v1/deployments/{id}/mails)
+	ListMails(ctx context.Context, request ListMailsRequestObject) (ListMailsResponseObject, error)
+	// StreamMails Live changes of a deployment's mails
+	// (GET /api/v1/deployments/{id}/mails/changes)
+	StreamMails(ctx context.Context, request StreamMailsRequestObject) (StreamMailsResponseObject, error)
+	// DeleteMail Delete one mail of a deployment
+	// (DELETE /api/v1/deployments/{id}/mails/{number})
+	DeleteMail(ctx context.Context, request DeleteMailRequestObject) (DeleteMailResponseObject, error)
+	// GetMail One mail of a deployment
+	// (GET /api/v1/deployments/{id}/mails/{number})
+	GetMail(ctx context.Context, request GetMailRequestObject) (GetMailResponseObject, error)
+	// DownloadMailAttachment An attachment of a mail
+	// (GET /api/v1/deployments/{id}/mails/{number}/attachments/{index})
+	DownloadMailAttachment(ctx context.Context, request DownloadMailAttachmentRequestObject) (DownloadMailAttachmentResponseObject, error)
+	// GetMailPage The HTML of a mail, for a frame
+	// (GET /api/v1/deployments/{id}/mails/{number}/page)
+	GetMailPage(ctx context.Context, request GetMailPageRequestObject) (GetMailPageResponseObject, error)
+	// DownloadMail A mail as the application sent it
+	// (GET /api/v1/deployments/{id}/mails/{number}/raw)
+	DownloadMail(ctx context.Context, request DownloadMailRequestObject) (DownloadMailResponseObject, error)
 	// GetDeploymentMetrics What the services of a deployment used over time
 	// (GET /api/v1/deployments/{id}/metrics)
 	GetDeploymentMetrics(ctx context.Context, request GetDeploymentMetricsRequestObject) (GetDeploymentMetricsResponseObject, error)
@@ -27859,6 +29787,9 @@ type StrictServerInterface interface {
 	// PreviewDocuments Say what applying documents would change, and change nothing
 	// (POST /api/v1/documents/preview)
 	PreviewDocuments(ctx context.Context, request PreviewDocumentsRequestObject) (PreviewDocumentsResponseObject, error)
+	// GetDefinitionOrigin Where a definition comes from
+	// (GET /api/v1/documents/{kind}/{name}/origin)
+	GetDefinitionOrigin(ctx context.Context, request GetDefinitionOriginRequestObject) (GetDefinitionOriginResponseObject, error)
 	// EnrolMachine Enrol a machine as a node
 	// (POST /api/v1/enrolments)
 	EnrolMachine(ctx context.Context, request EnrolMachineRequestObject) (EnrolMachineResponseObject, error)
@@ -28285,6 +30216,24 @@ type StrictServerInterface interface {
 	// CreatePasskeySession Sign in with a passkey
 	// (POST /api/v1/sign-in/passkey/answer)
 	CreatePasskeySession(ctx context.Context, request CreatePasskeySessionRequestObject) (CreatePasskeySessionResponseObject, error)
+	// ListSources Repositories that hold definitions
+	// (GET /api/v1/sources)
+	ListSources(ctx context.Context, request ListSourcesRequestObject) (ListSourcesResponseObject, error)
+	// DeleteSource Delete a source of definitions
+	// (DELETE /api/v1/sources/{name})
+	DeleteSource(ctx context.Context, request DeleteSourceRequestObject) (DeleteSourceResponseObject, error)
+	// GetSource One source of definitions, with what it would change and what drifted
+	// (GET /api/v1/sources/{name})
+	GetSource(ctx context.Context, request GetSourceRequestObject) (GetSourceResponseObject, error)
+	// PutSource Create or replace a source of definitions
+	// (PUT /api/v1/sources/{name})
+	PutSource(ctx context.Context, request PutSourceRequestObject) (PutSourceResponseObject, error)
+	// ApplySource Apply a commit of a source of definitions
+	// (POST /api/v1/sources/{name}/apply)
+	ApplySource(ctx context.Context, request ApplySourceRequestObject) (ApplySourceResponseObject, error)
+	// SyncSource Look at a source of definitions now
+	// (POST /api/v1/sources/{name}/sync)
+	SyncSource(ctx context.Context, request SyncSourceRequestObject) (SyncSourceResponseObject, error)
 	// ReadSSHHostKey Ask a machine for its SSH host key, to compare it
 	// (POST /api/v1/ssh-host-key)
 	ReadSSHHostKey(ctx context.Context, request ReadSSHHostKeyRequestObject) (ReadSSHHostKeyResponseObject, error)
@@ -29545,6 +31494,221 @@ func (sh *strictHandler) DownloadLogs(w http.ResponseWriter, r *http.Request, id
 	}
 }
 
+// ClearMails operation middleware
+func (sh *strictHandler) ClearMails(w http.ResponseWriter, r *http.Request, id InId) {
+	var request ClearMailsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ClearMails(ctx, request.(ClearMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ClearMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ClearMailsResponseObject); ok {
+		if err := validResponse.VisitClearMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListMails operation middleware
+func (sh *strictHandler) ListMails(w http.ResponseWriter, r *http.Request, id InId, params ListMailsParams) {
+	var request ListMailsRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListMails(ctx, request.(ListMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListMailsResponseObject); ok {
+		if err := validResponse.VisitListMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamMails operation middleware
+func (sh *strictHandler) StreamMails(w http.ResponseWriter, r *http.Request, id InId) {
+	var request StreamMailsRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamMails(ctx, request.(StreamMailsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamMails")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamMailsResponseObject); ok {
+		if err := validResponse.VisitStreamMailsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteMail operation middleware
+func (sh *strictHandler) DeleteMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request DeleteMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteMail(ctx, request.(DeleteMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteMailResponseObject); ok {
+		if err := validResponse.VisitDeleteMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMail operation middleware
+func (sh *strictHandler) GetMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request GetMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMail(ctx, request.(GetMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetMailResponseObject); ok {
+		if err := validResponse.VisitGetMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadMailAttachment operation middleware
+func (sh *strictHandler) DownloadMailAttachment(w http.ResponseWriter, r *http.Request, id InId, number InMail, index int) {
+	var request DownloadMailAttachmentRequestObject
+
+	request.Id = id
+	request.Number = number
+	request.Index = index
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadMailAttachment(ctx, request.(DownloadMailAttachmentRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadMailAttachment")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DownloadMailAttachmentResponseObject); ok {
+		if err := validResponse.VisitDownloadMailAttachmentResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetMailPage operation middleware
+func (sh *strictHandler) GetMailPage(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request GetMailPageRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetMailPage(ctx, request.(GetMailPageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetMailPage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetMailPageResponseObject); ok {
+		if err := validResponse.VisitGetMailPageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DownloadMail operation middleware
+func (sh *strictHandler) DownloadMail(w http.ResponseWriter, r *http.Request, id InId, number InMail) {
+	var request DownloadMailRequestObject
+
+	request.Id = id
+	request.Number = number
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DownloadMail(ctx, request.(DownloadMailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DownloadMail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DownloadMailResponseObject); ok {
+		if err := validResponse.VisitDownloadMailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetDeploymentMetrics operation middleware
 func (sh *strictHandler) GetDeploymentMetrics(w http.ResponseWriter, r *http.Request, id InId, params GetDeploymentMetricsParams) {
 	var request GetDeploymentMetricsRequestObject
@@ -30350,6 +32514,33 @@ func (sh *strictHandler) PreviewDocuments(w http.ResponseWriter, r *http.Request
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(PreviewDocumentsResponseObject); ok {
 		if err := validResponse.VisitPreviewDocumentsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDefinitionOrigin operation middleware
+func (sh *strictHandler) GetDefinitionOrigin(w http.ResponseWriter, r *http.Request, kind DocumentKind, name InName) {
+	var request GetDefinitionOriginRequestObject
+
+	request.Kind = kind
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDefinitionOrigin(ctx, request.(GetDefinitionOriginRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDefinitionOrigin")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDefinitionOriginResponseObject); ok {
+		if err := validResponse.VisitGetDefinitionOriginResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -34317,6 +36508,176 @@ func (sh *strictHandler) CreatePasskeySession(w http.ResponseWriter, r *http.Req
 	}
 }
 
+// ListSources operation middleware
+func (sh *strictHandler) ListSources(w http.ResponseWriter, r *http.Request, params ListSourcesParams) {
+	var request ListSourcesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListSources(ctx, request.(ListSourcesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListSources")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListSourcesResponseObject); ok {
+		if err := validResponse.VisitListSourcesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteSource operation middleware
+func (sh *strictHandler) DeleteSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request DeleteSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteSource(ctx, request.(DeleteSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeleteSourceResponseObject); ok {
+		if err := validResponse.VisitDeleteSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetSource operation middleware
+func (sh *strictHandler) GetSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request GetSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetSource(ctx, request.(GetSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetSourceResponseObject); ok {
+		if err := validResponse.VisitGetSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutSource operation middleware
+func (sh *strictHandler) PutSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request PutSourceRequestObject
+
+	request.Name = name
+
+	var body PutSourceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutSource(ctx, request.(PutSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutSourceResponseObject); ok {
+		if err := validResponse.VisitPutSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ApplySource operation middleware
+func (sh *strictHandler) ApplySource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request ApplySourceRequestObject
+
+	request.Name = name
+
+	var body ApplySourceJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ApplySource(ctx, request.(ApplySourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ApplySource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ApplySourceResponseObject); ok {
+		if err := validResponse.VisitApplySourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SyncSource operation middleware
+func (sh *strictHandler) SyncSource(w http.ResponseWriter, r *http.Request, name InName) {
+	var request SyncSourceRequestObject
+
+	request.Name = name
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.SyncSource(ctx, request.(SyncSourceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SyncSource")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(SyncSourceResponseObject); ok {
+		if err := validResponse.VisitSyncSourceResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ReadSSHHostKey operation middleware
 func (sh *strictHandler) ReadSSHHostKey(w http.ResponseWriter, r *http.Request) {
 	var request ReadSSHHostKeyRequestObject
@@ -35310,945 +37671,1009 @@ func (sh *strictHandler) TestWebhook(w http.ResponseWriter, r *http.Request, nam
 // const string: with thousands of chunks the chained `+` fold is several
 // times slower for the Go compiler than parsing a slice literal.
 var swaggerSpec = []string{
-	"7L3vkty4sS/4Kti6jhiPL7un1WppZtRx40Zbo5nRsf6dbml8Yu251SgSVQU3CygDYJfKcxSxn/YB9iH2",
-	"we6TbCATIEEWwD+lls+5sdcfPOoiCYJAIpHI/OUvf5vlcrOVggmjZ89+m22pohtmmIK/Xorn/qr9s2A6",
-	"V3xruBSzZ7P3a0bqhzNCNbktuTav5OoVu2elviWCbpgm3JzOshm3j2ypWc+ymf199qx58yybKfb3iitW",
-	"zJ4ZVbFspvM121D70g39+IqJlVnPnl2cZbMNF/7PR9nM7Le2JW0UF6vZp0+Z7XKltFSH/b0V7KOZ53D1",
-	"lsglMWtGtnTFyIItpWJ1L/9eMbUPuontJfr05Ows3o2Xhb0z8tm86P3e3ym2nD2b/Zdvmon5Bq/qb14W",
-	"vvHla2rydXxSXrynK/t9uzU1ZEc1UYwW9detGS2YarrzcnmCbYWdYB/pZlvay3+dffvX2Syz32CYsg38",
-	"j7/O/nJ28v2vvz3KHn336a+z383iA/CKavPingkTjET35faeE7jp5OUPqSF+lBriV3zDTd12Z9pKuBg2",
-	"WbAlrUrjGtzQj3xTbdwMbrjAvxqh4sKwFVPuXa9pvuaCxUfcvtKOOCUbvM2LV15W2jCVWADu5l5xaGZi",
-	"J9UdUyfn7cn4Cz35h52N37t/nJ78+ttZdv7k0Sd/5ev/npqhN9CNqJDCf44VU2jXvaLaLJiKj5r9iM3W",
-	"fKWJgLsSo4QXh3SEm70z+N+I+Xwr8sRkajuZd2xPNvSOaSKkWXOxImbHc0Z23P5FKCno/hlMMdxuu8a0",
-	"IVwTKvSOKVZYhchx/aF+yYhURLFlpVkB7ZCLs+/Jbs0Ug4bwQaLXcqdx7XINfwkiRQ7qqRGGvJSCncjl",
-	"iV7L7cmj5OIu2GYrDRP5/uRPbJ9aYednozTrO6p1Ql629tJnq7XrSsTnRFViSExUJfplZEgibliumOlZ",
-	"ExpuOPorg/bdCw3bpl5lL3328nslV30jSnZrqRmx79KEKgb7xCXIYkkNiPOSlGxpiKxManfEYR89zK/k",
-	"6oZRFdu63opyT0oumMbVYdZcE8M+moxwQartlim7gkppV0lOdXLD1viCPlk/lG7bMR7VCW+cApBlwRQx",
-	"ayqga8m3Qyvhy5dSbaiZPZsV1LATw0GzxnsgKxXrwg1T9zxn2n4/Ttdib+eJK6uoLgktS7/j2HkdMW0a",
-	"3xR2kxu20RGLq9NT2Dlf4r1PmstUKbr33/FBGF6mR1Kw3ZiRrKCVI0byNTOK5/pHJTeHnbgSZC0r5ZQy",
-	"uTXyllSiZFqTFb9nItWbpW3t+M68l7Hx2I16tZGf8eI/88IkDMWlXWzGToRxmx0FHUAXJSN5pe7ZqO4p",
-	"pmVZQbtjVZTr23XzpO3xB01XLD5r2F2ljd14L7HLTuI3Upj1QUebrfL87PzpyaNHJ2ePxs5sX89/cFIO",
-	"fY1Naqun2FEOVgTZMCrMJTFyI5WKTH23y+fpLnckYrjDn+xmordSaAZr/J2Si5LBQOdSGHfAo9ttyXNq",
-	"v+SbLd7xX/+mpWgZovaJAjpBV3NZGc0LNvcWaTYrmKF28dvLfh8pJHNDYE8a7uAFDxDFSkY1++YPs2y2",
-	"5KwsZs9m90xpLoU+pVsOu+CGFfvZs9nztbQbFiUGDzhgfqFq/EoTe/g8dZsm02bObVNnj77/nj5anJ9Y",
-	"s/DkW/t/39n/Owv+Z4fSUFNpq++sRuMGZuGPtCDX2FizwOhCVubZoqTizurCcXPgRxvmoS0u12gQgnG4",
-	"pLxk9nSIZhxM1DUzan9ytTQxKxp+Jmu5Ixsq9kSzXIpCH5qlG7on9vhwSm6Ycbbn+feEioI8OXt82pKl",
-	"yKb9byduGE7wKNfuxM9yhzaDXEGLYMtWBTckt/sSbEr4ePRFtcaCwXEjZq9f5TnT+sXHbUm5YPDirZJb",
-	"pgxHGab67rA3f15LklMBq8q7HvzGdrCTtfeubLZgOa00i7VKDTRpbfqMSGEFzy6bnBFG8/W015TsnpVD",
-	"MoOfD64U2HS51ra5eNeWVVkSCk+QnazKghh6BwbSQWfk4m8sN7EJCO3Nv/j7fG+bwclg4H+tm3Y3fspm",
-	"YZetxhDWDvzLTEh3xqVWtm1Xg6ebjuHTfsEdzrYZu/dlM15E50FIk5pbs2Z7Ihgr7JltKdXA0LVb2Cpp",
-	"L3zz5ur1i4wwcc+VFBsm/C+02HBhW8XFIEs8C+aKUcPgd7t6XSv2StBEtCOVjmkDK/pU3+noIzsqDCt6",
-	"TrxcWBVRxJ7uSAY4sKALWSMlrv3MzlNaNtzsPocvh1ktCm57Qst3wWwvaalZ1hEAP3sDzrdwmrpmf+A3",
-	"+T1Myr/jHPz7793g/3sw8v9esG0p9/afX3/jnCknv/7Xr383OECuA4PD8IrHBL3WI/U/htWEXzWfIvZ4",
-	"a+qgyXjHDL/nZv95C2+xjy68Oy6KUCPgqKMf1CgO/2IfDRMF/POea46XN/KeFRFt0fksaiUQXgJd6Pu+",
-	"hxlzN1YR3a6qMqpjmLCahdntebEn3GhWLu2aC7eS4aUHrWd901gyFVOe+Z2Qu5IVK1bMp0xo68HE7OZU",
-	"zPM1Fav4h5s1Q8VnzQGmwBgJmgWbQfMS9lIe6ruFlCWjAl4hBeqJyNm4ytcQfBCyYKdyuSy5YLeXjXf/",
-	"D28X1kikC15ys/8D2IlgI23suTmqLJuVP8Z1lc1AcOfTd6jhlksu7uJKG77NGcEfXuJBA32HONaVju//",
-	"Aoz3yDR6Mzu+P0pSyGh7mt0z5RSHX987qoS9nM1yxQ3PaXzHd7M+V4y6Q0bqlqTs1dcr73IYN/7aUGUm",
-	"zpmuEvs/jNCWyW2JQu68t+gOXjgvTKS5zYaq1IBzTXZKitXI7bhZIMGMNF1u3lbPs5Ot1lC01nJSvTyI",
-	"CgU99RnblX3+Bif/XWUmmhKNwA0aE1XclRUqdDtFI30y4cdhy9GP226VvKflj3genvRp+VryvDMjgweS",
-	"OjJ24JNF/QIH8680sc+dglqiC7TxD9WL859H1Iv/9N8iCh5/aTSIey5roj/+5sx94rBV4GJYcNPBMGez",
-	"jycreeJ+3PIts/vGaXvog5tO+GYr3dZKrbjMVtysq8VpLjffiKos5VbX//XNQZd8k97d3zuZCUc95UYT",
-	"EBhCyZYpLYWLF+lTYu+SldlWBt349YzpzN2U1VGp+WIPG279NwXl1JYhfHj8Wm6NWUS8tkputhHpek33",
-	"ZC3Lgii2ZMouZZ2RRWWIPTHaLYcSjLlE9adhFPt2eAoCEwO+8JT8mZs1EYyjGWKfIUIqYs8v2uno3Vpa",
-	"lUnWVLdO0kbCWDbWwCUe5TSh5Y7utX3PtJO/VQyyMnPnqWlFpb97etGKS58/+f58MJaJB7FJy72zStzk",
-	"TF0gNxiheoj1URXcvBBGxc4euTf6nPtRQ5cr4/1+UbuC5gYBIIdXJmz3uWIFE4bTMnFqZlpzKex5/erd",
-	"S2LkHW4JO6pJYQV4x806c9Y+2VaLkueAFAh8vfA5+ORdsXn8cff937c0+k3erXrgAiS5LFhGKNi11iAE",
-	"1A04GMAMoQT384IUbMkFqB7oo1UDXKMzC1Y8tCEYQnlyq2yrLaHOxVgp/YxcfEf+5//9/5Dzi1t0It7T",
-	"smLa3v8vN2/fXBIBy6h31S6T7n1aFMquOnAcbhixd56mbed2Ay/tEJc0Bz8GeCOdN7jHOxDOgRMnQrc8",
-	"OvyhUzm6uWm3f/YqSivp13grWM5/H/Eh+ZpykcF4y8qQFd22DQ4uzNOLWTTYemAlgomHqyPzayvw4biv",
-	"iJoktusPYvg1qz2iHwOI1rCHssc6DAb6EAfmMBi3sAqENPYYKHessEvG/nlPS15k5Bbd8bdkoST6Ur1x",
-	"Iu9gsKAVOxXoto/6NG1HfmGKL11Y5XD4mDDK/fPQrw5ufbtRk3zN8jtWjJr6bLbkouBiFWn1ypCN1FYt",
-	"rCtRKGyxnrl217ZNkChy7Pt7S5WOFEP7WFY3HJu7rkisGU24LQXbuaDCiBGxzczTp2lsi9jJ2EMsSdwB",
-	"7GDNPsa1yF3cjt1xI5jWvfNpT+Ca2GOYNW3RJ+TxYnax41keZ11uttRN0sDIglB6YXLDFn52IBTxJWPW",
-	"drfLqZHqj2zFxVT3rDP8D85JiqGZlRHtXDXbtRSwoLogvyEI0oF1P+ZLqsiiG+t++Xss6Eb+9Ro23dqj",
-	"T7db2DTBWKSGkg/XrxAO+O7NT4Rv6IolXCcAKDrcAwRZUM0en2dggu63zKomI8mWahNvqlI8HdmoO6zp",
-	"fqx/vwY72ZZhIGJj/Uea31XblM84eWTu6LEBl7KJrSa7T2r+DzZy+TOlZDRksoeAD2jwS+KCbIQv7a8F",
-	"L+x+EPeiRaXddmrJS9a0ZEUEDjN2Kr5y9i9ZwLB9RXZKJubzHvaM2kEVH0m7f1lrnAlrZSqmjVTQfUO4",
-	"sMcnQdhma/YglAuHmDrCU5EI6eDkP4RR4MQoov3tHYVzqQ+3cOPvHm8qdB483J7vmdrPwf6NqfRKabJg",
-	"ZseYIGYn3czq06gQ3jH0ACT2BbcHuK3InuTv2NbEmzJUrWKq40dEqfntRAqjZGkNSoExR/342Tff/PHD",
-	"8z+9eP/Nu+sXP778t2F94N6VtcbCfU10SBUV+fo9XR2OJuA/Uj6gPjewO+1Frzm/yuGxl0bC5VcLzYQh",
-	"O7uEwM2AXdI1dMGfBNZgHBJ3PB8eJQfZ9D3N6m/tHaKI1bWAa33DMGFh1VMx5AZwbw3eEe13VTix6+j7",
-	"jaxE52wtq0UZ6BbnyMODNZ3qe/fPJMIAG0Z1pYa1BHT/tbu531u5kfcsJaf2Wlozw3VaWsWwskc3vkR4",
-	"AVh0VAhZiXzKDqhzuR35aTdwq31mTVXcCxwqka6yrVLYEHAzFVFLBWC6gMFrf1Fi+uM+WvzEMF7hZzTz",
-	"slV/Uz05rlMt4WhJV1qCH2TTwrVwfAyjLY1heHxb1Vp2wzZS7ecrvqh/WgWXc6lN9OSJjU8PjTQrubux",
-	"KEJJTksmCqqaCWcf87LS/J699l7Ks5gUdDM0zoJgS6MZjl3GzWrtguvs7x0nbn3YcsKGe4GDUKNDGBF5",
-	"kOThHGDUWoK8FaIPNMLnrdCDA/puzfM12TKVM2HoCnC5+HrbOcCLXpJHZ2eH6NwAwt0M95AHucFzf9+r",
-	"E9J5T3Y0DaObzIOYMh+kOAQzfc6Zb4SaSC+0Gz9JfpnZHqMzwjWGfYZjdN3l6OJ6Trc052Z/XZVu1YyP",
-	"6VhzT0m5IRL9e+gNsKdFEQ6VnencfhHuFB0TodL7udUSTkZih1TbLmYBWmGihpSMAtgbsoqsdekm7vm7",
-	"D3CS4MLKPTisd2tqrLGXkaKCE4VbHfDeGmXq0qOswRosr1NylrkVB5ZTZr/k+zMUWL3jaG1xQ+RyedrR",
-	"DIGknsUkNXx/XEWt5Y6UUqwy8vjMnpgfPz07u4z16PHZWevt9sah19sRl/dM5XLjEg8TlrzdyR0OQyo3",
-	"uzghG7onC2bPakzdWyVzdvrI9vNRopsX8U11cNCC7fZgOTynWx0964yHvbgmfmge+IR+0BHa+0d326ds",
-	"xsW2GobYwE2fsk5ucnzJJX+PDUTEW2IXwk5xY5jIINXGLgf738sgSEm0ofvg72BTaBr3Ma55wVcO0Hqg",
-	"R+p7HOI9bqapKnFh8nHATZtLJ4qagIZtp7dnjz6xaCe9YyJtJwenLY3GcSnlHSsINc+IkDsXw8I7nfmM",
-	"O/0E47lSifDdlqkNLbm4Gz7aBesCG4zM3OGEZz43zs+SH92WJAej9Gt6rf7QWpkdxEeIjevNBKkbeV4/",
-	"EmLr+nBYX+DMFm6ysetjfbTJM1wS6eZ3/PjBjxb7SZ/pRPKoZ1KoNpeOMnY+b/D+qCPXnbAaKycc9/pV",
-	"0w5RHT0S2Uh8sPowjp3WhmtGSxN3fIAPPXqllKu4H7a01g6kk06DaGylMuM1oBuCd1JFg1eKAbpO9+rv",
-	"o7xaKUU30UmFA4ut1pNTT0XwATjSfcLgOtxRTggjGBxGw7bP3a1H4Wnv2L5PPMZP/4ZpnZK1cVF++y1B",
-	"kP8YoOmo5W/f4xd+NjNMm8FH3jNtrtnWCyvmuQ3JzB3wBuDNgb5IioOdfAh3RxTDF9hGllysmNoqHjsG",
-	"3fx8dXL+5GlvKHcttZmIl+RaV0xNwz8KaebUp/GN+3L7CKYpT5AdphxiaRQ4Ej++/qL6+fa4troSfsrE",
-	"baMRjavKrKWK5pvkbQFqT+i7F69P+4TkP5NgHTHjaQ9sV5HXHpD2PIWD9yAT9RCe0lAlHO8uDVp5q3x6",
-	"bFJ0xvcOGmNFbyezWb6mZcmiOS4vIMbqIkrIcMA1kdgspPZtHL1UxBpSLDdSxSWwEDr1+xzj83PNTDxI",
-	"gfeo+4Saspd9FuGhZU4X8zu2T4Hd/OXku9kmZf0pKY0elu5msMMh8g37ZnCAWp8afNjBMLW+q/0VWVty",
-	"RknfdNd6jwitjdmenD2qESWglolcQnJx4FzLCNX2hCzvmSJ2HyffnV2SQmj/8I6XRU4VQL/xThdUphs8",
-	"bCN/jneBuvfiYNl//DokpGncpnsT9Zr9ktjWdcfne34WTbNwoh7PLA86b1eWkWWRwddip8MPssKxzM8f",
-	"PX46y2Y7tlhLeRf/qFo44l/1/ublT8ACxRGM8/QC3BGYVab1Tqp6bN1rTskbgL8CZVPnqy/Ovn+a7IRf",
-	"pB2RkNo8gym2X+o+KiMILoKpdq8dO77zeNZw149ff/jv1xuan+g1PX/y9Ov6491bAT/fffWTJ1lSW8Rf",
-	"/PrqObzLvZsXzXC3hvMSoBCoYzFE4wluIG5fSyiCmgtw0I2bgraui8S8RCPRLaaUHLzzGqaCG03yShu5",
-	"YUoTKco9+T37aJgStPR3kgXC775+5j/VffQd63Y1nolUa9UYwq618pDvQXHDiJEHk3SR9ejlA2vrmctZ",
-	"lwa92M1QY8bhXts9lhQSoLNGVbob5Xn65Mnjp9lRGn9AER+lgrmIfmdW692vNJE7QYIdAflc4p/VG76q",
-	"z6WR13lANwV9sl0rh88K42NPH3930f+KbAbz/FaUeyQJiwwsFzPsSHQ41yy/u4nkcAKetBJ3Qu4E5PeP",
-	"Sul8XkrBntfJwJ+VVwRtJZOKujnltChcRjkmjYPJJlYJYHbCvRJ3l7jMctf96Cg2XT3ExrgjAPCLuMMc",
-	"RDOivq5udo69K/nGlz5+EssB7MGDAnsgIJxcBFnLDVvIYk9yoNjRRJo1Uzuu2SWhiJjiy+Yu+6TVLH3n",
-	"3QA8foi5BNc/UJB9pTGLxJMk5VQp7iycOGg2wZFWfxzeYPsY9p0bj+iC1516P0s76xAPxV1RGptpiO0l",
-	"ZyvpLm0QX72f9JUG4iNglKx4aSBDpv5GJJKsE93sFrOhKwbJbhCfpytHyEsJvjB+kB4nO6oSI4QnkVwP",
-	"4c15ypGZ9vUiMnIul/PUiAVQ/pojipq+73VtDmIFkcZoxbVRe48M9jmGsXZrqpGpaEaY6r6gobsDRTM6",
-	"AvbTN4wKTaiAuahFYZfAr2CTqRk5fp30+7HnGxeh6fVZ0tVre9sUVzY23BmqWraHF+qaxUCOTjUBBGCi",
-	"v9Dr6cMwBabQZTX8FDcZFFs4bLioIilYXlIFiItdK6IxuIXWAfRot1y6v04seZ88KJft7rGNZuV9J7hy",
-	"/G4ex9NfkaVirE6ajHrYjp+VOmA7bgRqmLddYTtJPEvdpQPZtxxABS+mjYyzmfq6GYAEDtc8Mu1lDu7T",
-	"KGpkA1OViOPIFcM1otN2S2/fr+vnQ/Nm7CNdDLJ3MOOrY+tzOuQh3HljgIfanBhuBW89UESeStVHWg+h",
-	"AQEE4EDowjnI2jomIuBpnVV/Rze98AtH2cdhWNIh9yNi1gevjI8KUK8HvO0dbb6tUkwusoDUfrKm9wxB",
-	"oeDnByzXKJBzOl3bJRw5YxfABlHNhrDfiR2EVKmRCVHJ+aw3+8M8c1VIwYqa4/6Osa3G5HbbIdjBQkyg",
-	"dLF3bzXA1wJmGRty8o0//xpPgoorvLdLeO1dtWAlG5Gb0bLPm3YB0VdjrONSJDd+6UxwM2ylrhE5Ex77",
-	"GExII0r7yK+d7/s4s7dF9aXHc3WZN+5qgCJ8YONnBS/PSslqi64fVnAjFSkU3dmjw1LZm6iSFRosnkB8",
-	"9G6H7OQRsBj7GOHsOxtMTrKPjSWv8LP5ILwVrrGjuAztcemAansqGhoaSQgtZA0nHBIrKYu2D6LFhACz",
-	"uWOLU7drnTJxf/ru7fX7ODECgBPHuy1c165jWbnHBHHHY1YbuNQ1W44BoIm6dkVkPxuH3KwBI10dWFP9",
-	"5lTkLEUfkIY6K7kBFYhM0wBUdWw1TBS4JTgIlBSscTYaYPyHw0Ul7CmWm5EbmsexfFnEWgtp2d70ayKo",
-	"mH3VBbFRM2t1uU8Ub7Y0IotHYX1S0/WzQ6Xbrd9IedfNNEbelAVbUYFZmoaXJfhYxs/ORMTQwWkafu4d",
-	"pyjAyymTfus5HOnAdduxMBxO3gpz1CZyOOgpb0p7Hzz2KcbrgwmgUpFtWa08+QqsKCdyWVhtwVO8R7ga",
-	"RrmVsSt9I/9Lo2OmD747+/g2xo3j4UO6bS+GzqMprnSdYm1oFRqbkq8GLDa6x2GJk0jkcglsaVcwaago",
-	"0GgtrBHJ9CVyrNipXNq5Rz5HsGqlLAP6Cp/F7xo2joSktn7aLLdAiW9fAA4olsfD0YeMfMG3RI9trrBP",
-	"AoIhmNlJlSApcWRx6ZHGajOHKQ0jEjASj7b8DKMdChigbx/2J8jG0CAexVU4loZkBPVbncXjqd/6a+eM",
-	"NXHronoPY+RupWZvZAzNWbqDdSSlsAdFm/Z+d4a2xNpovq2k1tDsmtHCkeMfcoZP8BUFH9vjiBus9lAP",
-	"oP0eCBlECZ6u62u4h8Bp3kiyAEwNm+BA9KOA4Ymom6tZSbEdDy5GnM7WXJ2Inw89dIkqRg/ytUmfXvco",
-	"4mejNRnttBw3OJmTl15Jc2N8IGprmYjXJLRMGo/b9/5kDLEnapbWcs23jEwziHe6bqidTxD7jB/ovl3V",
-	"sFWdJ6xrCCUmLz6d4D/Om3/8LmYb/oDRkaJtRpTl2+Xs2V9GyBM88unXGAErADnreqH1oPtDlmvGufRY",
-	"4Xj7Nkij+PEEHr89Tenrw44/iN7+oeZ6PBQVb373ntRkXtmD15/svaOF2Fm0yT3xB1byexYl+oRIakI9",
-	"wdnEzwAcag8Cr8He48pKJnJuvOflQRDkRcV6CZq4JlDegAj20YzPWZye/lLTWx1euf9cz39ztmzo3blB",
-	"LJBGgU0yIMac+9ij4NBeT5ibnUF4uhejh8Cm1yL55dgoe5M3Mbg4LW+hlIIVc8+kOsnn1UoWHacfo2mj",
-	"v2aJQg/A3irsrl5pVjxzFeX2AYbZroqCrRQtWEF2a24PWc2hu6bgEJiDts+Iy0GDGoyKrMChhRzWDoTI",
-	"PkJJB251BJR/cM1a9QxZ99ye+9pgDuURR1jcVRINmfmaFwimROk8TSXIdj+e5+sml5kCc6PImRKQAGA/",
-	"c3+JuNAAwloPglS+4/+s3JZUeOqtYJAzSaSoS9CuJIw8cHnsYAgTdQmGPars45Yrpod0psOTwDG8pPkd",
-	"+IVczZWGUBmDg1/pDsfIV5p47mJVlQF+TaObbbwans5nsJbloFL9WSICYqz6ncaRULKlmYaCGFWMrC5D",
-	"VvIls+PVz4hXY1vdpDkSHcQmtOY4Oj2R8yRkS5tEucUGSx1oGeNqcCwYsEkDYT6CoaBQTDToKu+jJdZe",
-	"GrKSDPjgE22EnpfJ6ej2wtwpgLn2RWjHyejnRt+z2bYqy7lqqq71nmyrsgxKTcE/RhAP/Ku/D5+p2IgH",
-	"KlaTRP9HpOQf1hRYU6gNFxBQDJCER0o5uHKMIJpgx2rKC1S0eg1AnQXL5aaO6SMrz21Yf/G2XWOxFUkw",
-	"nsFEyLDkYqSf9zweWP9JQfFxbtaYeYTmySWhruyyFLBtAsnkSKCBilWgxrLwjUkPVUKTICWdK2picM+X",
-	"BoGoFMLTsJHbIRAS4KhAua/XrckK/dZToUTu7P0z5sZHyVOOC4K5MP28kCl/Gl430rRSe0Mqv7Hp3zeu",
-	"DpB9Rm4W2kjB5n1FbhozAOd+KdVKGsPEpStIYtzG7cy+msMFBFUxZ4lMYGzRFS3nw7E0mPnmWA5UbvBs",
-	"uQccSm1woSlo+w7KB+wtut2We45mzIj42j1TBc8nOBV+cQ/EDGVqyL9e4dK3SiBEqTt79JS8NJ4q6l7y",
-	"4jRAw0yW1yCI0xVYKLQnVbKKSsHAfndaS4Ld9eH6FWoIX2jB6rElv2dkw0VlmM7Cn1X4fdqtzNGuvl+w",
-	"f8NJw1OITmrtFw0lO86eZj22F18wDS0XYiq7OgtPeN7Y6j8kQkZOBI8pI9T1L+zR1YX/vfJ3lQKg+Jj2",
-	"NNF2LhNqcBLjExB1QBRraE7kXU14NPC9DcTq+MKTmPsWNXC8x6eTg1UC077zy4ytIGs7Gg83+jRK2LG5",
-	"CTj8jSyLKS70aOEO/LzaQVL3I1lv9WB8H8ZZ0p2049P5Y26FCFDGH5Jn2cyZyNH4adDaMXisCS4VPJUV",
-	"jBZor4/BfFhVbrckt2P6ExAt9hlxzjTCRV5WBSugnpfwrPQuM4BC0LoShT1F0T06SKx6wvpW9qxl7UV7",
-	"YPaHqKl1pDpn9zEQvmlHU38wGtPyMOb9qjHvPCqjNgbcwx4MD2aAK9xlZwLTlNoj15ih7bF7dPHtxXeP",
-	"n158OzR8W8VrPpMIRzJD2yNr7GgAjDC/RQIVOZZ5qyeRPDr/zh+lOzP6ZIiqMjjxjRlvv2TnUNgvIs2v",
-	"4Hd/qHZutU2lMY6X4Wnh9o7tb611Zf/x3yCz5TZzTjWNhiQi1BqWU3+Y8Qac60iXzLbGRJ5/Fzu31wS2",
-	"j88jRk5gN6VII7uvGMjq7ah+uvIskeSO7XEZalay3NBFGXAcWkGMckXaiT8cczgFwwaOmSU46GuqgT82",
-	"w3JFLo8TFYSRRG+pYpe1B8bLNgZMwCYgULmIouEeswniQb64XdWv2X/gy+VnpwG3m0tmEHnP1yR3uOKr",
-	"9fSnUlioLn7B9si/I/NJcz1ZxLEvPQRd4Hcm0Lte2AHA2w7CBud/99WjUbtNx37kpWHRojhoXzd154Bm",
-	"WO4E4UIbRh0oNcwHwNOYNWHcYWyW1du+3d3wl0OkrPPV+Ad8dp82VX6Hxzk8oB5jPfwUpS1jyyXLDb8f",
-	"3L/s45it2Fom85Vrduyz0+7vTOMKUWcH78+C7+if5Ye1Ff8pobVXcvUqmuczKZ6r5HYby6q1TQecI5io",
-	"hlzarpTVCE9YKnP9PZKA1LT0Df40CYX1yRIjyuLX6WnxTInWIFr9dnStrHEQAT4AEKh9YzU3T7zM2JHF",
-	"wboveFhJd51+iEPRzUHU/Yury7hmtLL4Srp6cNsu1bZiOnUYRgRqTQ/l4zFIS5Us7pm7KMkBNtxZiStF",
-	"N67OPTcPFi5tByZHsjMmCt55DJ3vK917rBArl6dHF3h5L++YqKtHQM3YeUH3sQoSrmSrI6O3N4HNjnVm",
-	"d7wsCX7vqOBbl08GM+tFzQAAEtBUcGn5voJhjUt7LVxHndp983zKSED6NoyEezw0lpthCAoDPBk8Ow+J",
-	"AtbC0IyFDmsrHZdBd1YIwbRz4fLdJ5XKOEKMxivNep7eybKcjMK2T8+TC9t5KOsiJu0EwGkpceG7Br7k",
-	"xlBlYtTVPb09WNxbWZboDb/sL3vciOqglPr6GlgqMVFKzv5T3cdKU//cbcdIcCy0ytRBv+MtV5qpsZ8P",
-	"erinfiHWvJ0nilMyxXyWBdS4xHTUgo1qcG5lG9Iq4phBusEC3HWr6JcdQ/bfCEA4GpFv6utVa8qD+YpK",
-	"pTsmHyQ5w1Q5b5Y+JS+F92gBJJWSwqE0odo1KnnwuGOohRR86UpUHJaQQe6WsSaOh7SnKj14qq2wvcFD",
-	"f8ewY7s+Bh7HcYeFyq2+qAPxn7KZg92MftYBzg/P0FYsulmv2bEUXQeMZVGO8ijbdo+TYCS3DPKJ6AYY",
-	"gzBjArf31HzGaajH9POJyrr9Bdk97O8fpXFyrTN0eKEkyyVZ2EuqEnYFe/wN3Hko1U6IxqOfnOQcGZux",
-	"TwOFVPTLva39MIuse7YbQXfXnykEWudhwOZODR2VuoeiAJRgtneVCTxE+JdLn/s1ziUWwNz7MtISO9m7",
-	"D+9xiXBN7rhnsDglV+1iXDXZxu2KGoYYnFvFkKlyDjy3t4RqsmNlaS0B786+daklt+T3iz3Ydc5VDlvT",
-	"rXeR366YYMq2nNkfq9KgG92ekuZM3N9+nZFbP+Tu7YZtthCxaNr+2r7aE7TqLbO2CfBk2A+7xVPNrd1G",
-	"aodcoxYh9bZhtlX1SlvzomACeaoyhKrWpo4n78vI7Y8vX7z6YV53uN19QoGLCAlDEF0rrTJyDwNpqyau",
-	"or6rl+kBui1QbC3RHdbLtoj/TUtxek13r13mWJByfEzOw+cYpIMZEeE7W+HPOqWmYTjDhNPDzHhZsBMv",
-	"Du5vZ7q0/Pau3p1nRc5mqioT/lDXq+s6CT61ctu5rqEaymaVaP6NazjOcpCk3/oRycZA4DwLV7PiT8nP",
-	"gWgi6hoT6elGAhSMbUYjTeBVaQ6uwlloveJj77H3BtqwgzlwtDD1puzuzMAdQs5CkLq1jVUFvG+QnZyo",
-	"KP1wqTyQ3psgw7ZXnIZAaXoWBFlRFZA3V69fAEm0E0T4YVLZ+yvwgtY4lg0tbOsQQ4AQrh2U1NkgTYwW",
-	"BIcp0fSeFXXfR7g7wvWbeblvRLZvSePi0SlqiQn+xfZqjIhnJewBIOa4rjc6uRNwyCyLptS1l7+avtl+",
-	"5jMnd0gch9LnDk4jvaH1ljxkw/iBCD6gb0Anp3+Hz00a6XZQ+UlIQ9RYjnZAI8hWiqUfuSaawaKpu3FK",
-	"/ux8oNsK01UUy60hW1jTYW134cXeBRVs4wcE5oMeIJi5wz79gCqkicA7YYA3YiiD1mxOUaFoqliQN4yB",
-	"CDV9PMSUQT/mErbnqERaRcLuOdshDBLW/KHYnZKXkA7UEkUq9pizw0rN7IBBpUAoTV/X3nCWRK1Pi2AA",
-	"YIforgiHUThSyIdExdqUNT9lR+eVWjrWtGZnc87y+qzTdDQErWBVRApFEfFzh2P5zZKILjRFl5HdfkH1",
-	"QH5BLoXptf+TrBApIDpy/4NPkJgdz9klOfNeDdvLsSE3Oi0NoMuwFX550N3k4E1npO8ObnoDc37SQlHY",
-	"EO2ALKEotz9seDe2M5n7QUzxArfj5vEAieXpAhB9zxiyIy+YNc14EYG89I+z70ZimGOhqGSeG8L0JlRg",
-	"mpZ/MxLybzvdz7zk35zNEnRVYRuB4V3YnzG2ZzVMUQHhjP0xYW2/aOP8uhTHYp7XoZhDxZ67wtcjCsMG",
-	"BbIhZxVS8rAaVSp5zGlrK9U9uWBDrC6F3DgROUT1roRUbL5VTDMRC8W/AXz6V446LUC+0yC17CsHgrdb",
-	"PJ5jZVD15XDQ3FsBbB/5agC569RL3CaMJUSorlPqjkg+S2TEwyW7WSfZXLYlzdkYYOi7+kZX+1Lx3MRp",
-	"dLIZPMRStSznulou+ccUJ7O0VtaCrbkoPGDiNEwxFlgoJ2tiAFupxjOFOhlq9aTucevT/NB2xjELl1Js",
-	"OQfL8Kfpkc+peKK2qyqFhv/5/ft3INWQPynh75ss8KBzsYJY/pp2ou8pe8PhjjqvHxiPh8BkhFruy8GP",
-	"grccUYvmi+rSa/ALBwpFuyRcLTE8uI5m6kaL0B8Gxb/7dkS5/I6iHixw1CjuTmiAwrHEXrx0ldGs1Xu4",
-	"7E8Dv9gpPgB4wzq2U8qclkCxMzHM/P+DreMhlHzkbCPwuEhWigrjOXMS33twWAF5GFh4N9TFWKLEGgkz",
-	"xnkr49ULxydCtLTMYeEl5/tsfKNDyOkfaW5QI30+Me5Y2F63jtKWau1K/kqzjZqQVsLn9sR5FF5qBD6w",
-	"7XUbYIPBQbvy8exO2Lke0X4Kh9ylGSqWWzN6DzH/GIeZc0faAymWfaijFaCT5IYRWta87kfGFV2vD7qT",
-	"/vznDrAxZf9xj0xCGcXQYOlePcRO3szNYXH1/rmqkTB2Zkq2NKkSGA3ZY5zTBlxyDsRV57yQdmQqpcTw",
-	"Gw86G9wUH76aeiQ+aYdrkosEFAZO5j5ZV65qmHGdNAoIxRZDjYKvw5g7JqphkA6u8yWh2GghR5cb6C+r",
-	"vmFFylPossqBRisRTRAmviPf2C+03c5ppWEI7Ef5+4FdwcGP7BcC3srO0C4ZZxjHdOvQQn20lWG06T8Z",
-	"EOYYlEcCYBB+5YPgDKDBd01duZFL4/iAnD/7ND5xyOi1wxnXJUufsxPJHB6zAMaXz6o0UynW40q74g44",
-	"P5+zEcH3ZKNk2uPI37h5SGLFD5O3J1gRCUffEPPUAS9SP9vR0vwRfAt9paoOR3JdbRZ1vfhRfoZ2IL9B",
-	"UwONgGMMWJrh8X6QjbY1gV/u0Fz7JQ6EV26ZICUzGhUxkLjYM9/KHqU0XuGC7ICNBw4VcMYqubgDZMqG",
-	"7olmrMMEdUk2bLOoC/O6TF/TLoRtXz3LZvgmLAljH4mavz8dVXr281O6ooPJ75n4sE1WOUqz8QY4YZee",
-	"Cq6ye1lWG2aPpxDzF1jM0df8qavP9Z38uw5u34Vo/+2xcHAkO6QXH2luyj3s5nJZhz/sTh86AA7AgUdk",
-	"uE8jR5uUdH2QLJpiBvlJyWr7ntHIlgdleuK6yN3fv0jxeXd39N12PVzpu4myXvukghjU08EsCsg9nwy4",
-	"ahGKTx92eGfmepwcgtc0tqfZo/Kgt8Tegy7tvtMksD54KA2vXdtWWf0Xz2MgJFkoudNMWQuk0KcjoMmw",
-	"m9h3xz7NMVmFhT0d0aYdEaTfBHBG829tMEOyKQ0d05A/y1jmco2YiBhAnlfzc+NxCSarqzrPCUKmGpk5",
-	"qA6AADsqjB7LUtXFAcOX1d/hex0dc1kW0zePZoC6XtSBtVGPxxFf5V4a+4qXRavNqgK3Tbc0eXgqaLr0",
-	"sihZHyUuuCl7eJXrcsMIFkUmvfH0YlDFL2E4A78fEIhh2wHDVUH3I7nCckcEf5jNseaabKQw64xUUK9p",
-	"wwvBV2szoeX5lql5gSzqYx6JVTm8ZlZlsmJSRcMhC3u1xcD0CGfAWNck1uWbb/hiZMMwuENtf7BHmKuN",
-	"rITRxxF2oisoTprmnJWp5NQ+Js5xe/YYrjOHAHaAX9fdLFhZ7cqHMMJuBv0C8YMZX/1l4sSRV0oxke9j",
-	"zMLlHi3MrbLWYJx1a9KBpaNIjs+6frmhK/acqlTKGxQ10MjgJFEn2BG+JAtWyh26VEqJ0HgoWFxwfZeF",
-	"xdY8z7SLhgBmq+YRjfEVRPRerYqQKkiHTYw9O7tqKCOWEkSN4nAA+NaRzdjhKEbeG+TLdMwku5sijc3K",
-	"buOusNuobOUKFgR+ue96mDWDHUxKhWNEmHA6+ZGXJe4di71LPhRGyZJsSyoYAX/rfSQhr6fiOxea5c4d",
-	"HAnc9VSa7y3xoRjUKZWTKoC0C7cfqqpRnsGXrkrIA/gEX4qF/Pi5ro93oCHfSJMoEl0JxWjRc4ZG/+EG",
-	"cxBcYd8R4umDA679qBTa73tN1dQjGO8kW3aAxD0cWj4I5P+MBV7omNJYtgvu5viXbauJUMNfMNPDLaym",
-	"XC06tNM18x12IWz+yVmqSzXv0oRFfwO5ii6M4JKi7PHid7/95jIuIT3i0ydgdkUca5Mt3o1cywNa4hH1",
-	"4lwGXdTudC7/rzQkWp/2gzOiVXeD03msIHUYRmlnlyVr929ovNzxhn6cl64rgQPh4uz7p0OAk00L9hc0",
-	"ycWxTfYky9RatwuHVWxVlVQR9nGrmAbs7u+vX5x/3Qjobi1L5qRkQ02+rkW0HyHTV5fO3x4e5t05zH9P",
-	"UETVP5Y5cRuu3eJMTrhpbAQoWE8PpOy1oWUJ6fY3zBguVpH8GiBGTzCC/NziAmECy685WYUHQYffsa1x",
-	"iPOQUzMicq6MRt/u8pry8sYeuEIrZ1T/aF0Ko10+xXavKUpaypUe1VnNV2I+TNd/w1fibTO+B5nHzfB2",
-	"viau5e+Z8DZGZ562PJJWEISFVL6Ol2oCv+W8UPw+4VByd/S1ntc0y+PKlsuCJYiPs1leVtrR4g224W5t",
-	"zuYjzt72PDHSiLa3TvuqH2zjkY9iYhUvLHF45h/9rp/efYi9ai21SWraO6YEKxOgh3s2VwygdHGdWMpV",
-	"n5y4yv/jhlbGt2LMyk2wYLmLXsPk1NBSripEHzQnGuTvmJSxaofzHSYEx7Axlch7p05VAo6JI95y7W6F",
-	"cLRUdMX6hnRHlfB6+ciocy0OMOa1BDiNcCCZWUuTtF0bM7d4EqqJGxqvkdcXrv4C9ZiO4R8b60VTshyc",
-	"5mt7j3NBfc7MIVl5HcaGV/tW+0jyB4jCmpm6ynO2nUw00UxmaOc+uWi5zx/HIMlcb0u6n6eoAGIwrLuE",
-	"kawNFUU7slMXQOHi7nQ6JnkSo7ajdjhA/J23R+HReTZclveuNcveGenf0D+DRzG9JZkGX5xYC4w0nZk4",
-	"wZ+3OMYMfOdgPUTqEq6c/oF8CMxHoAKPd5/+i1zcOJjShCPzFTjGKBcAsKSuko8rMsJE4SKiBilDfF4h",
-	"NzUyofRlxbgBOAhUzXS1iz5yg6RfZ/bArfH4i45X9Mo6EhNkWm3qEVOyYdRuX2BJ89jpXG42VBTTTuf2",
-	"nLHfSh7DoF0zQN6jNQCe5q8c6b/xXl/3K3HvBtxlAO1n3KyZOiVvBXOYZOyJ8zM0L4eiPGU5rZ4zE/d9",
-	"zOmp5xvxYB+NonPI24idd7RxdTPq07GfliW3+hISof0Cz5oU7h/e3ABytfU1x6mUzyvZ7BuKLY3exZ/N",
-	"lrxkR1e3D5J1Q6X39PzRxUUWdViMBXj2Z+B2P8IfAo5H8CykWcdWWlV/HXponl4MQUgceV/X+Xlo96fd",
-	"mzERrotr9+pSHy8Ajz1PUKk0Sg+t2K80sTdDqeC1KwdBtkrmTOtnwBVBtWaa2LM7LTXWMSxILsuS5UYT",
-	"qbZrKljhn2lF1iKZoaNsBanM0WI59UXtGX7y5PGT/klOVCewLY2RVsVokWCmgBJ9UhpilyXRe23YxuPf",
-	"T+wjlzU6DtTzZrvU3uMfH3TFkH17cB++rm/EQ9Z2vlI0H1NdxtFx2qlvyswYq/ULtz2CSgXp8WQfKG53",
-	"EKi6JI/OyGLv8/1aWX4jcvygr9h6jNz1Trc6iP3KCBcENj1v//oNDht6Rij69nWVr+05+eblTy/fvAeI",
-	"JyXoFUmwomszVRUhDSklUIFQV9wwUjJ6z5A5zTHUHConR7Mdt/TxIjSpwaB4Bl+pKuFr+rhKqLqdaimh",
-	"QAdYNhuq7jDC6b259kmYHHUXxVz9rUrqHLrQsqwMI1a7o+nzLx+s0vm3169Q2B3SpVZObqxXpVzUs/CN",
-	"G4xv/nD6cVMOg8+wQ9E1yTdMVmZ87SQ7ci3ZdTC0msmoHtpL8vQsKc/fPb0YlmhY1hEuMqh5Cfhj9Cxk",
-	"ztaiBhn9nFm6bA/ksdZJYrfOZpr/g3lETP1hj55+++2354+eTsLljmbsBCK5GNhl01rcWIlTp1e3bade",
-	"28FadiWuQFlRu7PZPY6ABzdO94VK+J+yQaWmYWAb8SZsTkWdXNSp/hMyIaypC+qM6ZM20cjBn13RFe6L",
-	"cToKllxuuVVGw7WLEzvrODEZxSWeCBP5A+SDxIj+xPYPcTJ+TbVh6k9s/xkH4z+x/bVMeRh9RsoYYIxt",
-	"ZCSMpovhdI/2JJL8qVowJZhh+jmeLxOubGaNdkz8Q94hKEdlnNhR0rRDXDwEVIHZSXJPFffw2g5SnJWb",
-	"iCzbQ/zPrNxkyOQBsRqgNnIoSsVKRnU8sHxXLVhuykSr7qrbOZqmbNNOnrKaFcF2YXijg29o3hsb4yCj",
-	"KFFfZewZtB9CeHwFYnuu/lzH7wEqseY2gtbjA+MSLMK6j7NstqzKMmrmvOLi7nmTvh8vCPEl3OiDAH5Q",
-	"wHLLhHZeqq6315t9DsSvgQ/XKmazZhvNyns2AtIPA237Mug0fyVX9ege+LDwG/vZPt3mXlR5U03frvSF",
-	"q0cYSbIbky3juuW3MxFNBXvvMJZkB+46jJIF729XuGtB7PB05qhqEkBTzUwaYO6I1jSbgCq3DaYqx2tm",
-	"UnDgvsLbQf2HI8D7zRz7efFvqztbD0Of9MT3UpiPeTO7KV+Hvw6HjhVzW8B45+O0NwyJwfj3TrMV6pU2",
-	"zlRofVZ2OJZ90/HG7Qo1/RtbVAjxWcoZBl+tZlBKqrj6dO1MT0H5T7u4u/wVxyyyzFc0/xaAN0euufY6",
-	"S03jf/IqdQ51MtIyrRKMoMm89XGV65oq7CFojZq+MnZubB/C+PfTFNEMmwTUJLHS4fZEb98rBPxMYDJg",
-	"hsZFeQ+GeY0zQW8i+E4WjGy41lys4jthXZSwf0bqMoKOCsB1JfZpLhn5hVCynOyNA3Jgl22MzCSgEoLy",
-	"aSMjw2upzTN7hvRls8H2OgTkK0bzNQvAOIeFoVsl7MDd5Ni9kIYQuCKwoIN93203kv80ppQWFY9xdVw3",
-	"p5GmQ2OUXG6HBEoRJRRucEOr9Yz88OIa0hWoZk8vWlpisQf6vvDlTx9/dxHNqhNiTOqzLNhzd+unbLam",
-	"qti5vJv+wzjIw8/+9g5krBXzj0X5vSuhRkkjT3PME9zGZDGh2x7x4fgEwiypqWLpRH9E5HpQ7TOclt+/",
-	"eP7DzRWK0s3PVyfnT56CI/ZFcf7kyaPvvybynily646phNkFBpDQR7eZ5+RZssAtCoXlBmb0/OwiVlMb",
-	"Hk2cD5REHmQuVs0rBqAxHXWCzbfFNhy5Ib1SRo9/AymK8TJ9P7sULrBIuCY5ta3HAwzpQcEafh70Dk2l",
-	"Cj6OoQLBN/WMwk/vPkzOCOkpD9ANS8IoaNCA3v9/NkoPNYjKgyr4kITlgMouezxqkwyA/GURZwkYcW7G",
-	"Z+tO9gzvz4Fmmrp/2fH0O5g1aTVZUtXGe9qP10FIA/Jx9Sm54f9wlUy4G6/Ijudg0UMZPQ5e3AQJzuB/",
-	"0fEdATXun5VDsPCgpEwCDwdS34JVPL2I1VnzgOFBuF4P/rf/e6UeJ4IR+aqTAQ7JCpXcxN169QNRHqhx",
-	"cBXXSIavicu+93mPLbtsZZPpqCepIc/rWlzgXMEUTp/EkCojwTdU7dNtC7YLq/9oRktWOHsv1WiqCnez",
-	"/dvd2SVZNNrvFrhjsa4VVOgiRlGhufFe49vLmh4Pj7JuZOJ+H836aiFC+Cw63Pi1x0QCsM26hTGBv+Nf",
-	"VnuCUTiaqawbdWMQFUN2BDG9Vsv4kamD4J3gZw8Qs0nRxiplQeU0I12pqgQiZALeFMPjcyQDnQvGitih",
-	"/4MwvGxRVNICGHfxcYKPZ1gtxB4IkRa4LqES7+dkIHg2u+dsVyPcIyCEYuO4u0opAReiZLVahz3/ShO2",
-	"ZzoDikmxH8/WHs7xIeq8EZ0BkPJrJmCfjx7KjxWksUWWg5c/SPwy+JbjI5ivmaEFNdVmwo4AC3w0ehLv",
-	"Trxb8fxdHDX7mlGh8TyEZKaKmRywLYZvGB7Jb6m5JVIgvGDL6J0+Jc/ffXBBcqC5yByYoza3Mne+16b+",
-	"yQqnW0wptoaROSCj873ybTV3+bEjs8PmS8VS/K+MauN01Y7qDOtryGI0dyu073O+x/Znp7gxeFga8cik",
-	"PCxPWtIZoB6XJjOu8PaIrtibZWVG3d2F7zfEKn4GgzykoNt1l5rXhcPcGcL04rhhylsMbfvBLpopuqJZ",
-	"aRHF7n25SZjLpQcDrKl2HLuQVuu8+CN4yrC/6Q/VaWN53NpTDCBwfDj71b3wunkADfCuFh5uw81OZESN",
-	"PJKSCz4anm99Ut3BnhG8bo3AAcHKqmRkw6iuFHPVIlwaNKgLs5NYMCIjGy4qqxX9zwXd68xVk4Df1oox",
-	"pLnSIX5R0R2eqirYiO0D0QjVa3k/OTtI7Hd0nyhAsFvzkiGLJX4UBLKxRELc9imU3M4DkFnHhcdW1o6B",
-	"NBMAALo7HYoNziS8uMRie7jVADUI9ykbWx4v1ZaKlv0oFRpPOoyLwT61sPuU8znhF0ZqBo44lL6JOsau",
-	"IMcCeB8gfmvIRmpDLs6shatobtz7mvoaOVXmRLGCab4Shz2pORNm/+Mv9OQfZyff//p794+TX387yx5/",
-	"98n//vV//11sGQ9yC3fyDAKGfud5cY7qOCyAlvaUZ4axeC28Nt1uS86KuQ4YCYac4E12fTZblDK/i4OJ",
-	"9zDTUB5QSBCtgAiAllYYVmt33sTKQ888XMqjkL3IYPyjVQ/GkdVoumRoH0QHpY5UPJDT326N1nDL5WYT",
-	"QyzXFAhWI6LTLCzFDSzA3skKSVEKSkGRevJGEtoFQxGPYRa+1NxgaTf0gFlbe1xNkVj+L8sNK+ZtDunO",
-	"jrvfIrHUzieGYRDd87hfts51gC5XlTassEsXE0vAzZvHfRI8ZGoYSBp0N/Yen5kouFjNt0rK5RwKASb4",
-	"q9yNvfTZdrv72/AQXbXiKXUpYVMpwQpStOvOhG3fW9HhUsxdbxIly45c4V+kqCC8pMbv4TPzJkIciby7",
-	"CuFpPEZdu9nDvZayLOUuriwH5gsiGPO7BLrxnhtajvrEX/DOiQTqB1UV/fKMTnao+duKIWZQ2V5dbbdq",
-	"uqHSHrKewitPLwYDaE1TqT4iXcmhIyMtIrEQ0RXRxg4d2UlVNP5QriXy8CQWVE9JDyNJIUklSqa137vu",
-	"EjC9e6bGlEizX3rjb46GfuqmeqELIUNLjEorhnIGp0LtSID8XK7v6uQHryw7ycdlCVZozauO2AJ6x8hW",
-	"FpGoj7txXmdFJjbNusFwp99QYLRNURjhE3G9gPuG57db7CF7IyOPzs68QTiascQNrOeqj1YYMDup7hIa",
-	"Ci86SpWsbdYplsuVgOgZOv4bo/Q5LXku43oW2UzyEnIsRx/vbvC556Xj9j7whKbK+Toytqt3LzHip9o9",
-	"vX90+vji9PHgKbChOmlLRTCXhx+XFPfGiOuuVWswMlE4ULML5NibuRT62WFkpyevLYCbLKXqiL2A0nk+",
-	"WSZfh8dG94ITeIFHS0YPjvAxD0ou0UCIdnFsSP1pH65fYV7dn9nixlrzDjFdMlpotK0b1bnT+tk332yV",
-	"/Lg/dZN/KtXqG7sFn3x7Sl55AF/y4NKIzKOz0/Oz04vTRxeAaYmQyPURYIQJN/qOb0/kFsfsBDwyVgka",
-	"VbGjTf0jKi5Myc7qswRfOIvaA2lieJsQBmUHu4YkDMSuh02R1GL7wUXXu+USyqInowtqf+O6QaLFOLN0",
-	"X8bgMTE87FXmKQGgmeR3xatyTz1BFTqNyoeqpyfVlux4WSJbB9tsDQdSENgNnBqB6kfe+wJL75JQXwIL",
-	"MrvlhuE5aU0dQ8YEEuUkK7g2dO9ODqMJvG7cM4PpdAi69K/onYYbQ9VUcHdYJ72DKfbKyEiyo9x0Cyh4",
-	"/8T4Adw4u7mzw1vTx88a1E+0b2wSFnVm7Q3ItImnLkYH5IWHyEWTYDyRS2+um5GQXex4v93GlUw8Q9Nw",
-	"aOojKXeBZA0JTQ8SLchHGg6eOpJ4j8Rz45GSrRf38WoNU4DrQyePEbEcX640ckgxlW4B8JCQ3VrZoIcw",
-	"p70oWGGNdZMRvRe5/YPiWa7IiPcxZAjnm7vsyfpPdi/vwj+XlbZ/QvNz4B/KWujI4K+5NiyeziySXNqH",
-	"CXY4ZRBngoHonayHCCM3M//lCoJ5YshEZuRnIha/BEKxB5X4MCjEh6rp9oVLudnm3y6XscPyVeipNgjr",
-	"t8a94feh31LfYW663UM+L7qe3Jeb2jmH3vVaVxQst9oeuUmAolmqQnv9oblJVQT1nrpOIbm8pHzjvEnY",
-	"sn2coqrdcbMuFI0WT0pu/OjOomnb0pGB9vh7otGFXFZlQRxZwLYqSzsIyERif8RfyJ4lnMabVFHLpGPY",
-	"fgsbz256A7cnbG7uCglgm/0jc2Oizs8Qp4iuha80UlY429vLyCm5AkvAjkhjYDruHz/91ty0YlyVJR6w",
-	"rM2E/3KUMamj6/SMvP99bv1PdG49NjQQeuX/2WferD70XnpKB7ZztpMjK5l2Eh5zBL5uiIcjO3votQxt",
-	"OTTBw5VWWHFVs5bZnVpbN/Q+li/iS/THEaUNyUA6Uj+893bTst0rm/ZdY6nhCmnuJyfSCYe6LFjOC+ZT",
-	"6WjNAHOAcLybQ4UcTzDUASL40kau7pGvSuhLG+0A9VzSnBXOhnpEfuJ/bCdQffvo7LvvWkR+Z8lakLqP",
-	"eDKQzKdR6t642eiyfNCdolnJciOVfkZu/yEFe0aWit6ekj+xvXYwcp9t9c0tOPB37XYgxYcYWRaREiOP",
-	"zyNzulVc+pBGx2La2CM1nHVRCS+tLVvKHVNECgdxBxMCnfJujEt+x8ij8+9aw3z+5MnQCHtjLErbFuhv",
-	"l6QCHFdhUV1vFxEwdbTdUZypo5PYe7cS5veKbubrBB2qPVS19ABgbTpsrVTfIdzop3cfaqAZuYWGN3xx",
-	"m3h/JeYl70cdAI2VS5x1maN0730Pl+Qsa/u2kWMVGm3NwKOzEVRjdBJM7z11AL0m/SUQsR76yiBSHFiq",
-	"zOfRZTOEjth/LJfuX5Vw4AEgF7C9oYYjkqLgGmOpSXXbeMI6CneABb1xAE7hbvmPps4BQq75guW00ixp",
-	"Z+8oGtR1zbZjyvy1GNRdj1M7x/tkvN/vKbiUIDJKS6d5gIsssje0ywWNH3JotWe54VsRZ9DWG2FG7VHG",
-	"VfzIgB0aGrSHOnzXk/BlD+H+NdMPEek6UPESREdPRW+/H9xAG21Wt+ZohLFWN5yaig/blYpWi66PyinL",
-	"hO18KMpuQAVmMYzQFNBuqju/1ECbf0biQisV4T9HagEW7xxF3vzccQs4pL4vYh6ZL/ALtYwUB68Yn75Q",
-	"6dGFMZv8hS6bQDs9JUNjEEEmYKOPhEI+TM5D+GGhKMRF0/C8iSk0dEZ+RE+bJRf8CIGh9k/OrdL6Laci",
-	"Z+Xhw77oZ/CjNlV+12lRqpUECWv9DHRr6H0Ifi0YLPeDV+Xynqnuz415Ff4oDn+7Z6rgsOMf/ji/l7yo",
-	"D47N4/hX/Qb4M7Ti4IeOKefQFQCugJHE72v9HH4LzXOm9Sm4bQE1x5QdQsjlrf+GQMgsmy2qYsVgzvJ1",
-	"+4eNvG+HMUP70bkquBTPsTTdtA2N+ZJsEyuBdHw+Q9n17J5Nsd1DeW9Z8OdDxTY30bAslFMO9U9T/BKT",
-	"QN3ySSVW13bwYLJAy7+zQRJq9/Gphe3nL7bt3FNe+gTLyJ4eqX05NKwdaRkKpTc9aF43+CHT7aqH+ZK2",
-	"nPR+V9+3vFWFXcDP2xxBnXUDnHFp8wRKTxu1J5ryODuK1R9VtLj+S0EoUbgdRWpEc7FiKuHTrHlwuCBr",
-	"9jEehNC6StAjQGmRaXnMYJabTjbiQOjJzIG+ehrEO7KsXbQgI4CXz4hTyRlBrs/i0icybege2KfiUalq",
-	"kS4yr/jE0mU7Kkw0O6WdixQ6mZHOhAAPnqfYQ+I+7cojC7aLK6cuaUXlmaNxJuvu+CEMxC6Yuugi2In3",
-	"8o4dV4DKc61ykSjc+YpqE3wxgFgALRBmQdbeocdPn5wN0UjF2YqQpgLfYC2tmJN+oGyYzuV28GAEQ3UD",
-	"d45OYX9HtU47ff4XKZfnASbeJF1VTBtgFVjIOPC0rowcuaIN2MMTehrzA0Gf/Is+o46enaCH8Gy8iwKf",
-	"R3ss7ON3bH9VFFM3VcUKJgyn5VDd8IN3Dq6mJs5Z0q2R2yMWluH5HRtK7Xg0mNmBrWTh12b9i84OptA7",
-	"3IC+yHhGjAJB7/mKGqlOm2as1sNkqwzBgZoY+S83b9/8/muitwwBOoHaD2uCfKmx6xm0f7VrO8rOjwFl",
-	"PW1Y3lWLkud/Yvvn9dths+FSvMX27FAQqUjkzmvklGzduCR/ZouryqzFwJh1/bsCKk5A4AQiOSAcw66k",
-	"evj856fGbidV8Ry8Y1MlrlKKRdKfulUos34+ns+rYOk7MUAH4z/0mmk2mS3Z1QGdWNHzwat09n8gHBXx",
-	"aPp5HsKFTGZ7ablhgMveKWkYIE92GBFZ0+2WiQTVYopMHYIsVrprUPfSYVk8VX2SdzEZL4pjSv8cobz3",
-	"RsEG2XUcbBZlqXZENS6l2jUU+I7QhTKvXSjuT1ihjRMlbmhEi8te1WWdMN/MMLWkOUvk5dGEwzw4M3Q9",
-	"DdaeF4aJnNWBVkqWVVlCGabTSSZMY8+DvQL9iYqmL+kytSbiZhNni/+xzp64tGfRSjgORg9fcBlu45PZ",
-	"3Lx3DumxIo9uBaXkyx7l1rIsnpFzSEj4m1zojDyGf+P9OiMX8CcX28pgYdQ2pd6S49ZKeIiReZSdZ4+z",
-	"i19jpwtoKtEpWhMcIyooQHLazmpmyIJpQJS4VDQ9etxe2vf+yFlZtIfuSWTkpCrQpBl/eId6sePtWCdl",
-	"UH2o050hfwu+aWyJo1qeH6TGkW/tB75cxpjK8NfeOLa951PWpZwMwQky9nsPHw28tm8tv1NyUUb5DjHQ",
-	"ptM+hq179BnR9N4u1x2gVjf0jjnUmhPEpL+zfvMowQABdf0dPOjUrWf1h/QOw2Rf4oLqRNa++2qPLwBQ",
-	"MZHilEDKlC/4ZS9trcWp16wgkBGf1U4KyGFAU/Hi7PuaOhqqJ8vK2G2/aBdkcMFKJECvXE2PfqSLkIaN",
-	"Ci9vA70/ZuUeToa/0DcFx4SbC75iOu5TC/J9B9ZLE1Fucnhdw739nV5eu1Ni14GnMru7ZHUKNWa+UKyG",
-	"hU9HQPjupqEpuXL3eWX6N7kYesQXfgPS3v3oFFHGiul12Ls7xbaGy/fKmYOOYye3UnN/Xpywfj8GktEE",
-	"XfeRXzvi8nFmb4tJBk7WYKI63OV772Rg8CG8DZ/qdMjO0tgt7+FK+vll8EHHWJOHuHWmgsSOBYL1ALja",
-	"LCU9uC3/pb80GuWLO1N7FJtX2w+gpoHvN84O+1JAXoJjFDgIalpbHUhi/WYn5C5De11qTG4Ayn7ljFM2",
-	"2hZtyVU/j8OAXm+0ecsd23LUunHOxm1RTgIexFvbEaovB0V7V9Kc+YU4Fa3OfTqYXDp6UnJVI7Tt1ds7",
-	"tr9F4DYVeyT+Bn+CvfDf4M9be7gzsmQKvG7ESIl3/OEWnmP3TO0J4G5P/yquiAuEf+WYAYsCs9G40SHn",
-	"2Ff69K/isAS0VAteFLE03FeAXvdpbwAV31TaQOxrTe/bEhr6ec5jpTj64L5Aoz/31KIx1D6MLaC3f3r3",
-	"AbsByfOucx5V7QHVrTDVxaPvLx6fDYL1t4otmVKxIOHbJZBEdlHtQFgo0J9ANlL5vBSkLVswYzqlkz9z",
-	"kBrxHTtVDz1NjVDGiHYACI6dAHpusqZq83Cv/9S3Vq/r/MjOVrOtDqF8QxS+U8B/IzI2RyVHutvjCime",
-	"E9mqgDng5nE39u+UR+RBKrbi2uEMkhfna5l4o6Gr0STb9au6DTcZlLa5YI9qBig9rA+yN+EEfcktyb7g",
-	"CPzOWAn5geUlVaxoSUotDi0Q2pNB/38oE6MONSgEXeUwJWQWyEZbFsaIwIPjtqecykbhtV2DPZ8w5mz9",
-	"ENqjlolBHPI1W06lQkoyp10zyMjz9F2uga8S1MdbquiGGab05AC7qilxp3DnapYrZnoT/VI+3zAOumGy",
-	"MnNEQetW1aPvnl6cDUBtPqd0fSBDD3PUVWxZ8tU6RlizZvndBM3qW0IayJiGjafmvKCQ1VnUucKBJXzp",
-	"OK+BgVbIDpHD+IOX71uKn0JGJPmNbBEbxwXYxyPGc/mh/Zs8G3WEQ96Blxdmwo9g8NaommlPRLLaZ6y6",
-	"sS+wD/qs8XtjtBCs5zgSE+IrAFuDhHsdnFH16Y4touHFON0Kz9c47kECP7Tndgm6pTk3+2iLG6Z1yi5q",
-	"KELHgiM/ICMLlE3Xnu0LKn344QlDtDBTdUzWsblEe5kMff7Z8weXEpB81DyzJybDthnEyHDjzLDWjmJm",
-	"ZCjUAxf96PQKTYLxXN/pvrrKICULhssSmemh9A8m6MaXzkR7f8lbvNlBQ/9xJwHoU3w4MZQzcvG1OG+R",
-	"eE/JlaKbOBNyD69VvRLjPLgHpaICF1voSxlpS7dPdDGn98MGwnpXsYshzxP+18bNGok9clOynr0/UQcv",
-	"la0FjIDgcgCBmFIKvguQshd9/wJantyfROtPTkjhyjO2fAbWZm9GFmVzAFRZmW1lJrmMS08IPOIdyBA0",
-	"n9It90hJ99FJewW/14gW4OJBB41iLUaeh6pJLg0tJ30APtH0f8CkbJUzT2Fzm5yciaXv7D+qLWYgzNfx",
-	"rMXWMaDl2nQ0EoLdM5V5TBWP3Bgf7eEqCgOZ48E7dC8ICzgWwD+bRSxTTfayQs8mJStFhSFSNMSfNW6p",
-	"ZmqYkBCSpBNwlvu8J1DQUeSj9PfnHKfAmp1ySgCpc1bwMA+p9yf5d7YFoFVsr0fIH8Rz5NbLF3Qd4RvG",
-	"+I46+svKmK6Bibu1LFmLOwVK1lUbrF8HRCpu3sBKA9o1CvXmEZDW0QcPt95PyStmVwyvKV6tbQ18fO3H",
-	"WlGB7759OsxtMpVXoF8NvO8udoebW/hxhcIoRp6SH6uyJAiqtN9Bxd6RyIY1ZJDQXDDeML/hXBMh/YSA",
-	"X+KUtLOcsNxnSPiSViONQ/5RDBb4z1MLBw4/f6VH6B/esddsb6NW9RjXnru37zMayEMU52itRpKvpUTO",
-	"aCZaR8kEf8PBTDukSyeqjRFN8je5SPnaXDWsRMFnnqfwCSkzJhoRgN/nmxGEZe/p6nWMs8zZLb5PLT8x",
-	"NpyYAWS+HXvocjw5kD1OuCCQkJoNn76OgUTASyY90efKSB5f3Wk5ahb0+z/U1C/yzyz2x5Nu1lPmODcn",
-	"w2mb5xFxNIbT3I1R4xYJvqQDp0hAbkNheyDLwknuF7Ut3FDd/DzRuvhZ7oCUHGL6ISc56WD+6prUUP9W",
-	"8Xtq2NwVN8dq0pdkIc06rJ1ubwXTgOi1Yz/ugIupoYdr9wdqKFnKsmCqwzD5zT1V35R84d3dSNRvyIrf",
-	"s26thXiN/oIrgIDsY6D+8I1OS2TkG7k1n/E+JJY8zKpCftT66LHigmWkEvzjs2++gc9UlfgGnz7VMr+b",
-	"/uqlVKtYQteP8Ht7Qu1ESpGzkNUQifPj240PJLciko8HI5L2sbkDZ8Y81GLJ1YYVJEjiz8jNz1fnT54+",
-	"+5//1/97Sq4cCNkJngMcj+AWzWZcaEPLcp6akZd4nfwA1x1P4Nac2LHaBXnSG66129Jj27DW27VyEOuD",
-	"pKvjU7Riz7qgUEOH+eTJ4ydDieDB0u289PH5t0+/Gw4qVyK5dLhwhasyAuJ79KrR1UKwmOl+bQ03IBlG",
-	"umJXOtYFLMHLExwhT7tMwFnc1Rd5j5RYashZdeAwcoWviK4K2Wn66cW0OLnDS8DLg2XRr9yPKMWh9Xr8",
-	"PnvzcwLc097Jg3T2puRdWKjApWLZHRd5QGJxkvb2HsHhTrWpomrFMTZnhAu9hX/g8s9ItS0lLTLCIWPW",
-	"7DMCFJYZAYshI45cXipSchEvKIeu0J5Ij6a88EVj3BkQtsdNHeCM2Op/T/kbjzLjOjSdqhJuhgopWB+P",
-	"eNdsZ3+f4RgHjmo3AK3O9YowF6v3vtbIl4cij/cVPhgvxDEcDaBI7EMJn6egGzbvO99tFVvyj/E9FTJ1",
-	"crKlypDF3pdUQ7J5ukkK4ZGVSQ/kzbECO7x2ta1ZJXztzLuY8GWzjye2hZN7qhznzl8OhejKt31w5YNm",
-	"xYdt7MqL+uUHl659bzqEj7EdQ4+pmQhJyZp4ZtzT4SJZbiK7EP+WAATS4roSRo6O5vLojsZRvDZpN935",
-	"kJtuLDQpoM5JOCvtREA9KTj+K1k2dTEvyflFzBhpPJFD1lO4UkfMv3t/UNuyRek8irUnXPqRs5uz13Fj",
-	"gdSF4hn5zVoU9uFPdqHv0D3lOlaXttGsXGbkN/EJGbkk5OAtFWMET9Gn5AfkpQ7baxdeWG2rk9/Ep44t",
-	"dPaAKmVaRYOeCgLB3E1YAMXEUl+dIl9wqu6r8hWaTfO6DNcoc63eSx+mgFekJ+PKeR106EG9Jq2v/ELe",
-	"k6r0fCnpFPaqZEij284q8kkOcb6OGD1QnQ5rlxT4RTosNmMdfpA+KBOI7xTmoes1wzfERiVks0mS+Bmr",
-	"Mqys76iPUVHPGQnxEs8U0wEoOH6KSUZS/VDC3POF1+ILE5++9BWiBcRldnTvw1MdBEBwpAdbfT6tMl2q",
-	"/qHtiR0ua3VDNE1k1ioDmShlfudLRPnejHsfwILGry2fWlvzJhyQhNK9oxDpL3DUJMolE+U321T9/WWl",
-	"aZmuoxUk4bmiSClPxBRoBqMbHWeCsS/CbwauqSWFupRmzSAJsLPqMZDXhPxssxDsA9yQk7HdWoLr09qA",
-	"yyaOOA0tUAORjoQYtbAibj4CkQ5ktRYjP0z+5S15SGiKir0QRiXcenaVQVkozL1Uslqhq/nv9sFn+J/C",
-	"HbztP+DsH6vfZo0Bk7C95NIw4ZOu7OHbyLJw1eG5OSUYQYPsMLOmuCsSiHoDjkPcOWymNiloSmpR/9Eh",
-	"mJ29byRZMOc7JVcNqxBYYfYGWpbw+XY512Hg8at9umekZEuTLoXLTTPydgg83TW4v9a0AN0OSBkJdvX4",
-	"noYJ7u0XP3IjIjF68LHNv2R/LyRDdk/79viMhMVvDq+iVE0ap3RtP4QN1ZvcVHUUem462NCOfLhoCT4x",
-	"fqRtz2KR8qg2qMfNPReOVdassuRSf2kQ+0rL8u1y9uwv/btNoB0+ZYfVBL1KTXhw/OX5WMLNcfn7w+2I",
-	"OJS3LaSN1aOk3FirwhchSRn7D14wJgYJbw9b+Her/MtIHoFf/bw/hF3fCNCXs+ev7anrfc1mGKfenaIX",
-	"GmbEkYSHA86WoINHuVm6pLKGqQ0XQOy5lGpHVbyYko8XHVKZUeKee2bNd6lMQwDvM7oLTEzU7fprwwGn",
-	"LuVHqs7wNaMFFw7OPJGjzZ3Gx1tVa2OmZuklC+IfF4VL49W7x3LbvCubHxu3Lo4oML+BvO+eltFMtsdP",
-	"h71PihnV1Meb4LaC/Wu+ZYrLYlQeXbygWT55ko6Yi9h4/zoxLXB4MD+NzABslsGDJABeY7WN/XOfnNce",
-	"L1eMYz/P/fVjjxnthuILPD9G101JW91yMcec81jkuEKov6YblwWg3dGbK+KeqvnK4CY/kp4qJgMTDQw0",
-	"Q1d4c33PhlFh2xOtugShIRYZkSY9u0PRVvHScJEARkYQM0EtBk1+/+7F66/hxFWZtbX0uGfLgJqPWMLF",
-	"4YkBQ4HdcCyM8P2YGicFS6Uo9UfW1lTPQ2RDGj8SQ2mwvFIJlZYEz9ujauJiHHTuCQv86zqdzuo5+LVn",
-	"5h7CIqql4EsaRPiKI3gL/rmyRt5I4wLll+4oRD3WjNyxbg1hq92fDovnIFrcC+Nh3Ws4Avv61+AYosKl",
-	"EAFLDdDYtqjIm9hIKXNawsNPnjx50kG9jMBKhSuhwwxeUi7Iz+/fv7skpZTbBc3v6hrLcUySX4nR4wym",
-	"wILeM1Kxwk5GZ6gvzr5/ehil3Slu2FtR7usK2eE6HAj/xRAxfdL74CDysfQYzQodASOvG+37lPcu1DBh",
-	"JSbq/V2RJhCQ1YlJILqwl9FVF2/15Ek0Q68uYwsRP8RK1fbNk2GTr2bXrVsIaMz8QQV5PgO+yugxJRXu",
-	"vNIBwxQQGJsu8C/KZaQZVfk6soyoqgGYhwMVa+vTwJzG5LNJ540C1F0Nmx0ryzjJ+KTN5D1dxR36Jl+7",
-	"GrpdrihfuBXuIW7wkcITxi3ue0NKhdia6sOhl6mQiN8WCl7AcPhoDWwaHLQuIgxLrhPVoI2Ud/PNpJTL",
-	"xHBwNBSbhTUCuQH8AL4L8aWPN/9CFfcVy+KW7iEhLC2rvlKfOTW0lKsKMMtbqVlQfYQG+5SRE7gFkhVC",
-	"rsOcoSmmBJb97NgSsutSqJGv3YPhATeY46drnnz67bffnj962n+sHH8Qa5ISH+Qg5jaaCSNGxX5HY6Xd",
-	"Sy3Jbs1L5ut3Ad0g1CogH65fJdh4fAAjPMGmkTMbuofy8J0iVLTYgxnUym5ySYCeEjFMc4OboU2MpmHh",
-	"N1WJToH5789HVDi3p7IwOzZ+wOse27yK928mXGjDaNH8blhcqcTV/T3kNtzAOjpmFY86nuDd8fV3z9ku",
-	"cmZUVORxF5WzU6ZhK+Vmw4e88uOc9lMYLqIg3utaE2NGCaKTZj01LQ6hFPYkddCzw52o2tpRwR2Ra7JV",
-	"bEutRRycVwLwh2eU1UfANzZU3SWUOlaWIHoNxCv2fNSSYexjo+NdARSFSbpFvJNUnPZWDvQmmqsZ6G3a",
-	"Npq7JsDxxW9j9lsycXAcJAUhxk6aaybBMILhU7sCsY4uFLmQ5krfTdS6NapwEi6wrto2qURPt8qOq8iG",
-	"XUh+0+toQfCtK5c3qtLaA8DFKPgosaV4V8uWYNFiw4VPeYjJzXUVs4ocgDhqbNKS0ygW8ypIDilLh5JU",
-	"VcmekVtU9ycn1x9evbglJaMFhOwh+rpgOd242D2stYzcoiSenPzx+urN859v63u5oxSxj8EtCfTQls8r",
-	"FVd2fSr7C8DhXa5d71G3KtkP9r4RkdQlL12R0qEWf8Q7MSUtSjVlDY1tVZa+VIxGJi64nRgpTwnwyOGm",
-	"5MKuaJg0BaEciAd8Eh7V1djw+Lsmt3VSksOLkedvX79++f4WS5yjBRH0BOvjGLry2A67QXv6ww03bWMH",
-	"O2zNMb4SUqV45epyOYO1bXqdnrCpqUqksR2U2NaKqmaM6KAtAART49SLKZCDvmD2ADjR92mM7Nz4e+1z",
-	"YJGPegrv7NmNcBPVYxr74G51OIv5hovKsDHBO2fMuX6nY++4ybUaz5rUiRSoP6p1/QJOHxfvZVltmEZI",
-	"lmA7psii4sDwtuICaQAR33a7VEyvbzOfNaKdaQEOngzBcVbWgcXRP3PH2PY2S1pKUOXLnR986RcFOcZr",
-	"V+IRYzMZ/Nv3FbDtcss9/RxilkRhm+Nl6XRBvD2wip7VpbmMT86yCsEwAWRA0i70l2hjORMQIJpZjY7S",
-	"hK5oqx7WDEYHkqLYNrmj/VhryUkM9na82wrRb2HupHUJMLKmkM4pebskYEDozDnjXYSKmrWGAWHCqL1X",
-	"Y+DuuSRUuJ9xI7MSoDH19fb/gN3x3kpKZdye59xEeGbvbNT4zgjTJnXShuBIZ8nWEOgUL/n52aNBF3l/",
-	"wS8cjRRJexjNgxhgTjX7cp2BaYj5IMHfBsPi7Fmy5GXowrndscU3f/jDra/U5qHjvsJBRrRspAPK2UDZ",
-	"gjtMb/kyn6Pv+HZeKLqMhVpfNWKDtzTrExUGGliAm4LTbMKjR+P5629Fua9tMERbbphaOdIeZ40xJ2n2",
-	"EIdjfKx/tyofBPl07TaxLxXjq8ojaoE11nXHIFMVI5UomdZNotT/8gZ4LB3D13hEjzegcpgmK3lJfuLm",
-	"52oBv//EzSu68HxwbgPsyNPjaGixMfEjMpyS1EuXSNFwwhq60qNiHZ9p5LcifoMq4n+fAP5JJ4DA1p42",
-	"Q21DPCKCXvLCKKLz1KLV2o5uD8r70aZ97U4dHaF2+HS0bTa0YMPMErGI9WccKg7dh1ZKXPEXXNxQgKbi",
-	"pSFUY3yW/IZXPmXkN/QQ2n+hKNl/6bVU5hOond8MXX2KfdVQ5fiEe4evBEa3ZMcEI73DjCTtyCYTEYQn",
-	"48b5YQ5ciYCFCYOIdejCSF+cCGbmkjw+O9jUmvDRxcU0Zv9Rp7rUVj0MZuigdO3ujacmqDqFZxngmMCZ",
-	"oi7tKMHG3YuDGLle+9bpe4AK22vNAcuuyQyZn0Y6FQMYhX1fcvACJTPpVAUeETCT62L2TsvdesV1WztK",
-	"7A6DSxXPnEvAAqHAnZL3fOORTjtrR2y41qzAEqb118Zomdt9uj07f/b4LCwnJvhqbc2ejRQnS8UJ3gDK",
-	"zvZ3ye/t/7GywDODkuKUXGF+OVnKSkFaEUTM17JSMWakAe1R8iWzbQzm17dKOZfcmvw1M661K7l3CoSl",
-	"Xj01pvuckEdT073uJOR/dzHkeIee/kOKKDYGdmp34Hx59eaKWPNoQXUQPLl9UdlJ+uaPTJVc4Djffnj/",
-	"/Pb0MKl9YODAHIl0A3LM7C6b1U4IrhumUeAMkIqdEl+4DnPCcESlANmwwmg/dax/rrOwILOnGarkwqr3",
-	"Qu/jwPj2LLP/KKn7B6OzbLbgZlG5fIcVE0zxvF0bqjYFUq6RD82OcChhbdcU7Dxu26qZn7zHiWpesKSX",
-	"ik8K5DnU1B0LfEd1dp+PgF86D4mLuN2mW4MnIFRGllzpVtV/6DYMGbSSHKZfouFePDhPgZlC2DhGuj9a",
-	"/R9kk5XYf+xJXKgeiOpnetLjkvLSoSd7SxK42yakhk303vdEgeVyma4zEDB7uMx3FKw1LZzXAwtcLthS",
-	"Ol4Bh6sYV8lYFuytfX+0ssMoLnJIGxyV8eXz/zplHGJIMLhuV9uCrSi6o+FIwgW5/bcTx9Nw8rK4rcH6",
-	"tCq4ufS8fIQvm6cXe8dzEs/YZBqQirGOwHIlTLhBh/g6tRoNMom1ofvAiR2s/WDFl9TVnazJt7phdJ9q",
-	"Gy8kM8zBekzC4FQa1jj7ajYziuYsOY9vt0y8ZyXbMHAu23vrgbTHbLGy+rw7afY0J+xxzuMvNICp4yRV",
-	"X7o4E5Zc9nyyBysiYF1Kc8zWfeyjm72uxHO52VLFo5UzG3aHlBu04KBH7BLx3cwIaCmMANjtJUOj0a4I",
-	"+MdoPYFdY0WSLWIlZTG2EbsfNKnSE56oZfagIKzjYFCVsN8MuzZgkSd/YErQQzk7fDvY7HXZW1FgSXwH",
-	"IYWOeAMUPmFyr8ZKK6Z2H8hbzeqQELyH8WyPWExJx/XNzc8/y8lw+HjKxhuw95U3Ef3IBwRME3Mw4imz",
-	"5+dpErHpGYfJxAc3Mn9i+5hSqAlyo0B5rdcnd2y/YoKclMvGiddi042yaPrc4jqPxTbFivMnTx59P3jO",
-	"gKezVu+iX5YratAtPmHOj2CLOw5oMTLXUKBDJVVpsq/e5YZ+DH8MCYubUeooG+DahJxFu7SBARnQkHTD",
-	"TskNHGfxSk2dATpReGoJafcLbjBC+KxRSY4EhRt7ynJlswF+qiGm7CHjBMk+8RQP17EiQZAH5Y/Uv/vt",
-	"t7rkxZur1y/Ip0+3WH4d1WROhe3eghEcRbeAwhF5Eh2RGlI9skZ9z87x5yZ+CMOEdM/AzIJWCgzTZcvb",
-	"1gTbE3HVi7OBQOpZ//aSEqVJFXmzw5yGUGiwBgJWwoeqdL5azCUxa6nBX4Jy0RQQR9w0VYyUbAmSEOgO",
-	"Pz1x7EvbJVpPYEIr8K156ZfsBM8eEHypVYXlWNx2C9e/0mRZiRwqpcMxQrHc7soReqE2rHkK66XcUH4c",
-	"xWwCIJ2uEZUEXcVC17hiB5VRxJPrx07uRFZXHvID6Q44ERH4vJK/aBROiV4jVU38cJosFBjlBosN3zHV",
-	"hLuU8vdMGFY4fXrZICDsmkLPfXQYw8pb0/aXXmspad8ca6IcqoDEqu4pmVlWm4R/octzovfC0I9ARyns",
-	"kRKcmmsld2LWCHvN1DDzmULgo8orf2zLFdXrxJk7TvD1o5Ib8qgGTfIlcQVg47lx6eIucWupr3Irjt6o",
-	"quLtPv8Lvaf4cOCODKodBkXs7GhSLpjKPI9+hhgka0orvlobHasbJvO7RBwIX7uhe3CX1lxn8dDUUUrq",
-	"X27eviE3sNt7fe/asXaG6+keN/U6FPmM2KbArdBNgjtGgbV79JruyVqWRWMP6YwsKuP8GdHUu7DcudWo",
-	"unc82Ue7Wr17yaPBhFGytEd8weyklRgGTOB1Pl+jNXE+HXAEYQftZOtnEI5vjEJGW8CcQMXVsYbO4UWQ",
-	"F89fXznZlYq832+Z+2sji6pkp+Sl0d7B3+xKXDv6Yxdmb2Yy813OvJRktdWTBc67DE3BUq4w/q6YqZTQ",
-	"5Df31KfL2D6YWYWAk8OKjFQC7O+DMHmKrCDCK5OIt0nH3VwHuC/JozNr2rUBSY6S5uyoaPbYSvWBXnqQ",
-	"/Ehs7z3TJmDinQhk80mBPv/c8c10RRh/dizYQaionlcrEiUzLGX0+O0oaN/eHt1QHkxNjjrJhhZ0a4kd",
-	"J4dBUu6DyFJnnr3zvWNNK7ndxiAQr4BU3SfCyVUQfA9PJWPqGMtVn9P/ydkZ8HhPpGoduZEd7jiNaTQ8",
-	"t0Hx7CP2jNSm4Cd8sFB7N2FNQnKem7GmS02jURlIpM5CFHkE1Ts+/5O/+1NWP5kAuBxXlCPNNQRx62mN",
-	"3VMn7MMf9gvc2ngGxueZNMOQBeQbQXfTs/FTMPYTrMxOjbjbEpTMrXOnYED+lpbbNV0wc+uLrILXlPze",
-	"6128QVQbpnh++zWibW4dFvY2gqNx7bWyC4MmZtlszewxYUE1e3pRqTJu6zuFGOo551zxf0VZZ1P0JK+Y",
-	"vaAxMcUfmjealfdMk9/f/vWvtz5UCxZhjTHYMCq4WBG6o/uvM3L7l6uT//Ps5PtfERTkRhbcchm5/e3R",
-	"+adbotiWUaNrHLRrl5tn5PbVy+cntolff7v4dPIX2xA8c+D8fjqcm5qQlYeIGTgd8BlhA2jgjVujjbf6",
-	"6t3L+fu3f3rxZhZM1ex/wIi4kZ3/+ttZ9vT80+9iCxXbnY6kP1551cQAh5t03wTFMJbTtUx6lo+hW2rQ",
-	"gWPmPsmm5JpJT/sv/jsnqKorFwCFtDfnvxaEkj/94qov2ivQsIOaq0rgkQYKWoucZTUQCPOkMlc5kW1x",
-	"Icud8IUvc7nd18wZuoMPWEnBLmsoGCu1g9v6Q0Mk/HuEE9gTlkZKQlGz9hFKX3iygb7X4Xf4Y2vF1Kqh",
-	"LROOyM35IA+K61l1OSXbHTro4pOJua7LFveWGTr0qiZrK6cdqz3ltUKesOTFedLH5j2OI6AJrt6O/pL1",
-	"l+ui+zVQr/0JIwsyd3s8veosIPwwLCGXAbMXLi70b7CCW+mD1E/n2XAowPokOnsQRmBIgtzKaDi1Vf0e",
-	"Bucrt/aNBwC5X4l7dxOCQzwwYhROyVvhkmUJ9sSVf29eTqghFJnApvT9fpJH52Au2UejKMx+1P2gDQQZ",
-	"9SEp9JKLAqpbUeFj7kFa5Q9vbmpMb/01U8702OKUhRyXdd9QTI4H6uqDH7QlSpO4qYU5TKw6f3r+6OKi",
-	"R2OPUpu+7R6vfIPQ2Vb68wx7FGOQbGZnfs6LmE/Y3tXmXx7Ebzft9S/YDRd+niIxVEU3ng8sUpWtyteu",
-	"Lm1LeiHTTwqI+tpd+qd3HzQxcgUFbpqw16IqVk2lZk/uX3/ixaPvLx6fXUykfwaPDjfJOsjokHfb81ea",
-	"2Js9tBm9FFslc6b1M6sVtxRyLTX//9j7++Y2bmxPHH8rKO6t8p35kXqwHSeRa6tWYyuJb2xHY9nx7m+c",
-	"FUE2SOKqCTANtGiO11X7avaF3VfyLZxzgO4m0WTzoSV7kvljIktkAw0cHJzHz2eseIrvpJwRkqbuomY6",
-	"c86RSPx3RE2XyFb1DzqzOx8M8XGmzQaI36aT2BPvm1REPez3crW04Mm1BqM7Wr+qtYXkCTMLY8XU14z3",
-	"3FeeFngG7vKYzkbGJwPjG4IFoxsruz1kOJa0Fuh867/lP4jf8tzCkSqJCZ/NhCqVu5IYMaES85TxdM4X",
-	"phyH9uxIt1hWQl4/x9K4UKWPTb5W62BWu+dh5ABa004q1fIwSqfbgcfWFMzq2fUYylI3B9PL71FuGBMq",
-	"oYIYUBVwogr/2s37RqapSNbF3p80gLJzc8Wnx+q3bkxlgjgvKCvEjgRSRt7swAedOZOKT4tCnKsXP754",
-	"/ZZorNegpoEk1pF6mzKrNxov3CKxIQhNAehASmvX676WYcHIf4rd0R5X7s4mpzxOCv5+oqeVfcGOEVO/",
-	"Me45YVtK24Dmo2efGurUqWw2znQ+i9c6o97YVd9upVPrtmGD5isVd2E+Q9o1mNRmwjORNJ0TlNvX13BB",
-	"2W+pqgyRYpCAEBAya9n9ai6DZmLSFEqUXKUDJsvwgT/IVFzSbu1wzlYarXWa2zju99Zu/RqP8SfBU5xA",
-	"U5zkwDZpLBtOhGdJBHZ1OHrOSAXET1/TQOledzcZXW7fqoVZhv6i1cGRNG4CU8Zyy3JxZWjdOwsNYaAS",
-	"z/Du6yOGUem29Llp8dHJa7jjIvQIYZHWHQ9ayqg11iDacOmkL2riIOLRluSKUZANaFJANAuvILDSUjE0",
-	"AhPgG9rcGkwUhrQw/o1Lk10jci98PGhJ4oD0o65uLyYMht0SfHOgCpGZNwGqfu4do8KuMBwFAYq5Fxik",
-	"IK5R/CierO0CD6tSF6fjiVH3aauHOiIwdjjrsjyZudvSDO2sARIlMST5Rzaz4uH727RPLsF3xzqi6qDm",
-	"osYEoM0asDMJunnJqthkCETS12SwzaGOlyIETvNBjHqbvV0mNkMQVjwvxdlzp6SYUmlV15zFwySPMDDc",
-	"HpqSn6wev6SKwFgrf0P2OPGxAXccdmi7j66Zz6W3FyLedLIlY0794VyDlrSktgGDCTMDiEe+1AwJbKeh",
-	"XbsZ5nzXH2j/WuvWY+s03bbUMCGVUOqHmejZMZ/JCK/G5pRMPHXsbKajV0DAgDWuT919mXIz8Xh7YGpQ",
-	"MO6Y9dg1q5LNjAS3x39tghDVlPWksL33SV9Esk/Q8sEsHwdMC18IQGmA0JmwSkMTf6V9UyKlXMg2uY+D",
-	"E9KYIuHVSP01oKPxj1z3Gk2Ki/9MsfyZYvkzxfJniuUrS7H423tt+6f70Bsx+jMn82dO5s+czJ85mT9z",
-	"Mn/mZP7MyXy9OZnNLHZ3nKf5tajjbxyAri9h/E89qMtTADJDQXpWUe4IrUTB3oINATMp1Bw69Oo0Ic97",
-	"rYvatLW6vVJGygn4OUW89241dBn3gk18d3ai4MmzTKg4GwsIPYEtI8gZYJ3D3SptHWefX+2apNgg03Mj",
-	"MupmW4N1Jj7OZCbMdhB6mZ7GFYsH2AlAa9zG2UsbQurt0qETg+uqgG9VHlpZAXq1sL7Fxq2RkGe70NcP",
-	"SbxXgKPcmuV2IpSVQ6iw5rMZWQWeTB8srgJBFbCYOeYMMIfG0KRiIz50TwDJGrkXpnQk/vka/3ztF6sf",
-	"w4SNeMoFaXTlw0TPuRYIlW7qfbjQ4BmlaazZmMOkFEwzULg1KQNrpRobz+1cnU0dX26p+S9KD4xQgQGT",
-	"HW9OQDA1XCZVvVEGAK8N4LMplykCRwvVIO+qb+JvK8fqhXol7EQnJk5GdyPi9gEqQv8JNtfZDQNtJkOy",
-	"YDOPeXQlb2VCffvN9hze4ZK+t3Hrw/DlserXJjy3eTJ4TeKlrOvHWpguYjlIEzh0GoXpqr1w1Sn/orwI",
-	"R/JdyVSqmqwjWMiUc5wKZ0kTIS18Jyqfw5TLmpsF/uSBTg3jbCYyo9UDg+PUPU/WIuwYk4tsbYCz7mrN",
-	"rdUqhFcjtnciMwLjqb8hQ0DXy4xnkbhReh6n5BzqmTDbxdat4Fsoux/dSr4VfNrMfg6LGBa69PJhvn5X",
-	"/WSiYgZAmdl5kmybtssW14QPtMRpwAkDcw5cqc7RQBMAvTnq9Sdr9wARtjQfS3W9bQ5tu89/rl85xNHd",
-	"uiEq0cN8GrVLX1jD/tf5q5fMfwRRsvolipR00ac+ODsR06jI+uh3JDDM1QKjvjy0+gCWLpK8xAF04KRX",
-	"gH88HFK348z61ERjTcFnWsseTBzpiaf836JHDDa/RgvSHz2PGsaz9DJW3A4lNRHI+5XwZyFda7j1Q50J",
-	"rBP66HWwyDvEK0vYMhsgY3ggAUCyMqudUbv1UpUxspbMa7SS6O846FBXfa3m4+xScmPYjZjZPSpufEc/",
-	"nIRq5qhwc8tg+7T6RXFOUZYDp7MQ3275OAXN8NsGpXMQI7usxPawtCnOsAxIJbjKZ03grJ/RR4HmPBE1",
-	"FYDbAs6Lj9JeLz2vjEentoe5ugwQRqwgrOyWIKZYrtxpTW9rcOSITr0e5bWqYDsYXvKy0ul2kCKLp3DP",
-	"u4nVwqZVAUTqwVfq0dHc3yxP1rOX4szYnCtrkFtmCfaZXZGucTboP/Bc/NYYdvkVziCfxovLRLKlYbYT",
-	"utkVAa4qsfoWMcAyW3P5EqK6mWEZIDKILIFTu7WEACFAE4LUF6js8+B78LF7Rqi5sGKpgmLTkbvk8Vpj",
-	"uJoDclNF9iF2X55rFynhTuNGQwHmv2kuhDxUQE7GUkGI6L7N+W8GyO8mUEDxW0EFIWvDn8LYq3w65aQ1",
-	"PY9+fbxfZ3ROuv7KMz4wHL3xc5VoJepppN33Qb/28hnwT2zJFZ2bnKfXewANIbq502Ylkel6AEVcEX8+",
-	"S8D8qJfq7pBzoNXYtmIGOQNrghAFVn/z0/4rYIOyAVZOlCmLEjFMgbQmIPYvoSQ/PNmEwhumW7cIzyYC",
-	"AcqaxC3fTxbu+IOLAAkGDE+BZR8VrFqkLYH15/NltZ5pK7Yzz9bdJ3VRt20kcR1kbCQZoW82oV+VDJD4",
-	"NUckqCQEYjTCgpGRd6EgRTnnGST6EZI0VN8ia+oR+wE3Ziq490mMngrM+VDuPxWjCh+RUwIILIPqoCAq",
-	"iV35QalHaLdmlILG+T4g5iqkt0qlMGXKGvoEpq3nvMTUxCeCR2CaaU6xFBh22Ax4ki6gBMc9zmbSPWvM",
-	"nTKkciNYRXxOPCTgEx/NtJs3ppaY3QxXyUB/7IOn5RRoqCAKpQuG2TxTXdaHugvkkZpzaQPlV+brSIr2",
-	"DL9dszwFqwxH8SwknW5gmUGd6fYyuoEYI94h0eIx/jGDYnWtlL+podcJthyEfgu5Bqm3GuE9w3VT1HlC",
-	"eSu5b34VmgnqVbiaw+oJlaCwu3XEn7JcKUJW4tLiT9Xnd2OHxNxIgr8jVODaabzbFsT3FywN9JHnLmSE",
-	"ukTrDvHzWIVgIlaSNicNatPheRuR9fFjdHXulSeKh7l0xsfiWcqNiYW5Rh74aZtGh0zfSmf6iKxxOWv5",
-	"O90wbkzQ32JuuzrRgvV5lRA6l2lSU8hCTLFAI5xRWYuvWkEy+3j0G7hjo6PtksNeU5Vg5D9FQzcvnvOP",
-	"9BXVLGo83rAqAaXw31axCLdvMWuC26G7JGMM1WO6SeEznqsbecMFzyowx6WFWN+RtAl5im/tg9T5BiEO",
-	"mMgE9Cmyyj3FLJIExlAIZrFUmppyBHj8dSa4qQk0b13R4S4QG6u3g+Um768gp44tcTRu5J9b2tFKWYhf",
-	"Wb9kNVL4it4lXBvI+uIsPN+lEtX2b7lU2wLU/QxAckX3lAFEyAoLh9UpwAZGgeLQUCzPVunrQMLpPi1G",
-	"Irsu//K3VVDBjz337d4tz6AhwT3mtb4qnnIJTyn96rcizFQGMNzMrRTFPXy00foAH5DeNbprgk+3z5CM",
-	"M67sNhk0rmzcG4EE6HZBotqrq1LAsXpGLqBKBIcE9nvjGb6pPsRfzmyaG4tc2EtFI/FzfiuyRA7rgvk+",
-	"yev8CMMX7O/nDyC84L7CtKqIMDkxHjMQtGWJFKWUH7WCTynlC5vBtGpeHeiXPWxknWQcIowdz5werPfU",
-	"Pb79xsY2Bb5JSnQ1m9O6qFe4qH0BJHoVhvGB+4uTxi/7SOzxEp9rhO3gfYyWVPDmQ9SggxEeFj8n01lK",
-	"FXl1TE7Xtap104WwkblpJ2a5iHMidSbtoqYTewekcf+dGtrYJnRjm9sZnYMc2/u4dq5mL0sclfCYypQ3",
-	"wpX7XT+MIicJ2j0X6R+xi8JeEdImenNbPd86aWJZgkMniO+GX9Nt0wLvXSMOwTWiG9ldY38oeMSrG1gK",
-	"PNfEt6wwUFuvRAZlZF328OTxd2ywsAJaeqfx0r11BmEubYOmXPxYt7CO6gmmkIpjFgWWIAp1s44sgzIA",
-	"kMjqstOTk/KLNTyFxSLHDAPKfG2ZJMtyNfQ31MrcM4G8IVOdiaU30Bn0oomM0aqZBlaon2O3WLLyFOrW",
-	"/ap4tXUSBLsZGjp8mPQp/qbMXsTT1IP6OJ2EwhfabdeF0iNpep7dxFbvh9JqebfUPcfzz3cxCwFko+4Z",
-	"ta0N5F42lSw7yYSIytbmmqp1NdaYNsY8u09766zUuJQJTsWEmKzSLNHxus0m/Y3QXHlTzZzWJ54oshyv",
-	"AhNRLIHzNPVLFlACKgmlaYMYCj67FPYuYtz+LYOERIVb34gDddTs0rfSZtfJWltOjOTHuN4e6tnmoJhb",
-	"tSv4ZJyL3semYRj/0EqQt3YzDti8cg4uDA5KbRONOkr8Tkp1nURbB19yp1M8awK2s9zqG2pnIXqnguDs",
-	"yTcnm5AP6iq8RWgcdrsfm32DbMmu3TFby0I7DTXdmubIqsRE/MKmp6v2nFivHZaqniZ6rqAL8ahZsxed",
-	"B3xc7XscxFGAIfbwEordXM0TuwumH1x4culL2ttd59D0NeWLcurTfc/p6DyN8xu9w2zk8wqt8XIDqpnl",
-	"dUYSS7jlA24EtCogeTwkO/jClKoJgL8Eq7rthBcEo0fsNUUnqKGUohPS0hEHQJupVCwRQ5nU4V9s8sNH",
-	"Olfb6W9i6okWnbnXxvs3EM1xY9lY87QIyyB9KnRxpElDyrm9D81sws06XQasUyYU90G93gPorgIWc8AI",
-	"KMr54BWwJbjUBxw1a+opp7udWZ6No8my8+reJoFVfazrNrrIKkUb4ZwQkbTGi9b1/Hq7na1ualXYG+6q",
-	"GzTalvIWJKcwwetHWX2RuudVHuQ38Gj3SsRCMfh6xLVGh6bW+SVCdxDL0jEshCKmCFd00iG086qi211T",
-	"v3Mu3/lU5xQcXzKIZnk9jMl5mmrw99gQyJyc/jEUgjYNLf5xdYAG30AUkOvBwootv2kzPhrJIXw18jpX",
-	"guCoMjEU8lYkbLAosebauWYTnWfoajZ8PexJWJnsSnM09S5AneFUcJNnImECUgBGfsRxGw25HF8uLW98",
-	"6apbEJ/x8tLVytHfeMpVjMCKFwK2VrDLwgiFHsbWQCxDFmSWub1puBeUs12u3UNmtJHOEE7G12iiBjb5",
-	"dCoSls/YYEFXDbe+7v4C7hiA2xvoZPHAdAPoje/iLJGOW8Gne/THYBrYr2PtDjzTWSYCNfAWrk9xGy1H",
-	"WLexuekptdO7zNaT/Me9sll+7U5A/JiXOHvhf9EwbCEFiHswXFQhTi/evVn2ieJdf4ebCB3GsRwc7pn+",
-	"mI4Rp2jP5y3rEr9ytbtbF1bFzEzz+FV5jzYf/VoUj7W2AI605b1b1nGxpmTdaNildS3qSrsdSAhtuKzf",
-	"6PkBFSyoC1OHIzf3DYzDoFegcmrQnHs6qbhjkbRkyAo1dRk2ekhbFTPjqA1eZLmFjHvzB25WvLM7YUml",
-	"jpfFqrr+O7ww6go6az2SdbVplJWOdL9YJJ5otkLUhreVz+m/E03KxsxuKrKuikNFeuptckXIR+59w0KG",
-	"gm182+LurEyu8nbxIxdDtOBDK29rsCPXQczuVp5qZilf1Gf2vWCuP/gi+9l9zkeBjRyra6kOEwjOdLox",
-	"wPdGE4nACnLDTo3ClVWhGQQpou3xg22MGIfViTQ1oAMATQ3Qxz3O+PSMQQzOdJnSpWJ1pZkp4sNF5T3J",
-	"4yo0dSl2ZUR2ENfQxFvmD1Sq5R6/fea/OC2hnBn7wtYenqV6qB7g+JTwcipY9I8bHJzlYPLeB6kcFF+G",
-	"YMDVJCYYJeYQ0QztS55DeSUSvxxOf9iEBbv58Vs213VNJbB7y4NXSfmg/mb5bVAlBQ+LTf1XLELbj8KC",
-	"53ZSU75eNB/EiWZkACOd5WkaoO8CwA/2Y3Gbmy6TI8bV4qi+KeHaCFvX+QrjQLeECdHGsm1WY+nEUURi",
-	"J865wwidEdoz/WUcBBnaNlJpsMyvVPXXuBqC9gspi+IN5UO9uVyIHvMLfRokaMqzGxNttHaevPho94hH",
-	"Vkg/ELU/3g5xq2UBrLBCQVb0MoaQdvMuY3r0hkBy6CeDxwcKr4Y5J7/8FYn0vXZ0TLqdmnuVNmWnXOwO",
-	"BwBSFMLYlQznk6pWdf8MXSid//2Pk973vDf67dOTx5//LbbObYrgU8CEoZsCOv/x66xPX15GL3x4Erm7",
-	"ljHsYpu2ZoNq+MK4tXw4qRHe9x6I2ykzAQfBrb//DmIBeaQK34vTXLZ3gordBC4o8SCEOS6EPWIEJVu0",
-	"zdKlnfBFgzNCyDRr8FZpjX8WERyrWT5I5fA6Gpq8ePb86pxpxS57D795AtHHy4tXDejBimeumU5Nu9n2",
-	"h25JGQKybh3S23a2rL/Jo11ri3qkxYXOQ126VmJpNpUM3Cg3PF3f9s8BN1I0y9JTK1ZFVbq5rtmIXwrl",
-	"stoLC6EuUgRgPQDJApVnzYSepYKZCSDB3Sg9L7LUFQcEvlOubvJ6KeaJ1II3QyPnZucBPxZ9YQk9bZHM",
-	"i56KgU4W0OcgkfylJFMPDHv35qV5WkrnjrkVjJsbA2eVnLAum3gANo73W/UF4m3rP0GQSyywzFCqM+i0",
-	"EAmTqssGC8bZGAy4VKqbrm++yPRAu3mBGwg1lD7QPxBSjd3U8BJacQLhYeCwDrSFcFGuajCGwE0XQtXr",
-	"Xplhut4bmXNuuk7xOjGIJ+KauPeRPHIJngHfBN7ZVwxIdeORBmBBCutQI7J8ruKm1i1KxBoovafslA3y",
-	"uieVzKyFztehhA95moqsQWUrRRDCzMr7EBPq92Iw0fpmuxDRTkjb9J2aNodNQVFxK7Zpf3qtrRyKi1sR",
-	"b4KaRBNzoTYjFTwx3XAmQGy4nXhodsLjQJCno86OnjitvHfG17XD10ZPbamlplGfPIkHvH9Y1FLAqbRL",
-	"G6NO5RcoxZX/k6JFKR/eYDuvFdkUB1xGGi3ehB52iBiSF+n2wkg0wn6RpIqSynLBcpUKY9hY3grVqLYq",
-	"klsClSZNuT9thSC6e+jTVfCFPTzZwEq1w8Eoyf+aF6ZPNXlZPLeRaxw6FEMXATsvx7rQU9CZSBDXXSMu",
-	"sLPPpjwRq05Ok8BX+fjGjFW027BvYAhIBjg5usc/FTbG5y77REvgfixtP/zzln7AwI37abBw/59nqfuP",
-	"uwHdf9ETdz8pnQj33//UA/g08H19BrPtk9Pwn5t4dTUA2WvWNfrUdQn81VWN34ck4GsO8+Zw4XJfRWoE",
-	"si5BoQuW5QFOO74ON+iyxY/yBl7JuIS+JTYlN9KNWBRRAyeCXURXrCvI7XbmxVXfSH0uRzFD7NI/6LcY",
-	"mJkRwzyTdnHlHodraArGDuleY6j1jQztTmcdwi6+9p8r1MZMOrezXIIMs4TlEjyDAmn67MTaWefzZ2iH",
-	"G+mahmTcJCdz7154tspAUAmM9ImGkkdmJ5nOxxNULueXL47Ya+B75JkAEkeEd+kymeDv3r178fz22+4H",
-	"hVVk7ldvfnjGHj169L3zfN+9fXbELrJMZ8Xfvn/8zbeMXH4TGCKQSbU/1Inoo58E1ity1okUAhMolEcf",
-	"1AcFUU4nsFBGibW+UrH+xx4fDoUxfXBKnMUyRE6/p6Cz5qEpGQo1hSKuHxBl58scfVB99MT7Z1QgVKD/",
-	"OhlkUh2xvhHpqH/mxsDSZ1P2Pnx3s5gakd4KAxThwFnUZROeTeG6G/GhNW40qD/tn3kYetb3Kh3qrc/Y",
-	"G8ET94Qf8jRFMP3Qk90t/56ryu3H+oWWpEd9ULFnVRw2D3iss/qHgebpn4WHEC8ktOx8UOVPInILrhOi",
-	"BIG/4zYMuqogkg5OnBFiJVQNz5dQsI2co7gdS2Nk4lbwtDSdhu9EMgbbRzIIh41KxdwdC2DiRx/UuSpJ",
-	"GjKWfOwZK2a9fNYvdWAh0taZpweGQ90lxGUojA8ygg19WIYuFJtKlUOr5Vh3mbQfVHCRIXWpR9Rp9u+P",
-	"Tx6xvhv5Op9dYwCy30XqWfj1u1n/L3A83hN+NVazuWMAkWQhCE3HsMcnj4/YOb0zvBRcSUM9E4xK/cPp",
-	"mRNXFmc/Xrz1JkD/Yw8WqF8MOOTKd6JRRSYQmyUMVhSdCcQJUKx/8ZaP+24Kl+/gmc8vXl68vaD1fTHq",
-	"Ac10f4Us5vHpww+qT9fT9VRwBXH4Pl5JxockoNrfXREjbqzIitMPz36tlcABzthf+wU5Iepzcj4zwXgK",
-	"IHUoA1goDpgOQDbY/5+916jBe79KMe+dmzP2+vzVRd+ts/GQkdzS3gsn7yvdE26ZZAAQ4nki7dEHBZCg",
-	"Q6Gwkl4mQlk5kiJzVsSMDyei9/DopLhISr8rN6J2/n5eBWyArI9n/jJIa0rRKEKcH2d8ijc3grd23Bv+",
-	"MoOroGiJ75x1To5oND0Tis9k56zz6OgUJuV2Ge6/Yz6Tx7enx6iRex5L3/1pHLvmz7Fpkj08AfbGcOZe",
-	"JJ2zjvOQzuFBb/xzAEt3ppXB6/bhyckS0y6fzVI5hGcc/yflWvC632QMVEYC5wyu2CVD/GeshApQX7En",
-	"hikeX1KU+3Nlj+Dg+E0wNz73rJIAsNjFQnoxF8aiIkCIKMA84jnSzfl7z1kPTk5hlJoNOP4kk8+4/Kmo",
-	"s8JJdYwBodrJqxwKAuh0d+088ISJBaKYDJyOmQek1EXxNkcMUFnKLTaILBnicr7Itrrlz1JtRGUnQLo8",
-	"1Hjn7B/xJS8+cvzCPenzbyuS8nj1pZ9rJQ6wnzBpIMfC2B7sJm7NtruWimzdaYE/k7FRjrsCOVfFGADT",
-	"CxNVGox3tIxAT4Oio5Zs9zPdO2SM+CP5Te2RxEmu7MtSQE8N0zwRND5IEWCg+siSm9+NmOFqPTphiacK",
-	"d1/+PRfQsk7KDr4IXaX+IIcdo9jDSqjwtzY1hVuAVjUEbXTI2mBMFFMlwm0dBFcQhX1FPeD2VEXNGa8R",
-	"SQO1cMyHN0rPU5FQZjEaMfyhkCV3gEfO9MLHOzN5vlTV8LTEPO0OPzBygk2XQBqvoO4F+FmeGwGQQd4s",
-	"QV+yKnvnxTRhfQ6mGQ4sGa1JxZWH3CuJRKr1jfHMsIpxWpjdhcHIVCjP6xi/K15rZ5rgApmiddKdaAh3",
-	"QGp2df8uVALrc0Uj/NG274KccFph8Bm22rFuh8BvYqESfKYsgLYkwDpjvDbEDk0+QC8SumW1v0poGkFN",
-	"I/IXoDYbyrRbDejH5BnDZZPgZS5V0N/svPIkN6CVoChAX4HXgpl9Z9smTI9WxYTEY+8jDnfx3zQSom8Q",
-	"j9BeUnTXIHYaH06kgmXFbOFUE50JFWZ3Hp48OumdnPZOHr49/ebs5OTs5OT/j530jQWOXvgyJ9ErIlG+",
-	"aPDrlPefhZjRVld1RRC3AR/ekM8LHt32iss5T7XmEgLzof/VpR49KiRAZDv4jZVTMN5yBc4j5CTgViLe",
-	"om7FDvepi77Rme2jYQxG1FwaccTOwYhCrztNn3r7yv27sJITmXxQpVhRAHBx44OtbHUFh69b9enc58uo",
-	"ffBQsg3Qk4wYbbBSG2y2c/BbH+BFDZGmvlkYK6ZnfSQgZ5abmzorDeERy6K/oYz3c7cmww/6Qis2EGOi",
-	"aawZD0Ooewx4SXQA3n4p7UDdsIGoe6thY08iWpjGysJtoSeIqXumkXi1Fo9sBqMff5pvyNj+aatXFLRi",
-	"PmUcQl/ILgBpg0znKqlbbHfK4oZ/p4fMyb7Fx/2jx2P1GW46G6+NZ5gpbfTZl3IqbcuWiNvrloMQGuC2",
-	"neRX3FSnJ5qo3WPx0fcQRrXvs6tfsfRECfYfV7+89pE2DtmHqlbtMmMzgd7BM5GmgY3PzCDgOBHC02ha",
-	"fiPoznCymKecjQXeKc5xyfRsAtRMo0xjQnjJCIVJ12jDmASSwMdlcGhuSzKI/3IbndaI4Z/q9k91e3h1",
-	"u50i+thTyaoyihBgiI/22In02s+tKCcEyQNbbiK4J71+hnPpPZemnlbtHPN/vrzaPeWoshorg++vBsF5",
-	"cqNC/ehoyQhtrgxvRSZHi/rwyXue3mAJwHyiU+GsUsgbqoS52fJMwGUI4Q84HUonwrBMEK40YSc63+wM",
-	"SyQ8xMG8oF9kXIk5KJJh7s7ZCMoiQ4IkpHwC1IvPCwPbuTQMoFLQ1eu73btOpbrp418yKGPwsEpQ4Lmq",
-	"Xn+FZfDqtd3rEcai78ck8b1fHXirA1yZl5m+pVCm0kwomy3g+ZSZ6qJ36JYfIyfJBlHC+K/7FVxyRVWH",
-	"Fy3nH+WzzdmT05OTLuOp0eVo6wPPk4xPeUAEZqzvKRZgX6t0igqwsDIs9GHcskyM85RnCBgTDwf/jSbZ",
-	"4nbjEK2aQ/4qhCJdWvfQTOWPCwWwa/IyQ255qsfxIH+3Ri+8sHTt+lAK1QI/pXpdY6HWxUDBtKQY+hF7",
-	"U86P9pW+xilfW56Nhe3vuJ1AgouLvbqdD+uKdpNcHB1gB145ww7TXh/9FjCl501XuHRu6HNI4REPDfDh",
-	"xJ/goHJlEd1CtRiIx92fhloZ6p4r8OMQXE58lMvwkDwhFsrVA1OiGpai1XOzQpLc1ul5i81FbjAWFv8M",
-	"V5UqBGBB9tnL40/OOvhcf8Weu3USSGhXooyXWK5iM64MGboQcPGXIbDXwVnvX/5y9ZYdh+9CqYLnLcXQ",
-	"KG401QhAKFPciuyDoivgjA0nGpKBCiI/VYNGiTlU/rErT/89EEYmUIcNyfgyTzsMFUZyhzgVI8s4hXt4",
-	"Fg31nCdJhcl6+/gpIq3vE0ElY9Zt0jgTpmcpiwtvd10wwndSPeRp82Apvdh5ktx1nPQ5SQR6A2atseFr",
-	"Bw+QBEwSjLM7LUVX0coh2+VEiYxisqKHbaEEkV+X73lhDdRgSsPG7ig5eR5rnTwNxXA2y40ViRNkiENa",
-	"PSOXriqez2GEZ8UEzsP4d5iv/0G7SxIp7JQVmeIpKy0K46VJNbzco5dMuc4D6iWsxpV6Sn0WY8GO4RdM",
-	"fJyl3J39CXbAVZftR2GbrdnJdie19NKds07P/e9vFz++eM2eXbx5++KHF8/O317Ab//r//6/apPEmTMI",
-	"nvROT3sPH749+dYnPqq9Lx2e8E63M5JqLLJZBrRjne8Hp0N8nNL2GhKXmEaBp51+X3kapas6Z51nr/+7",
-	"r0sKexb2iT0aPeSnp81VSXQ127wc95SzkP+rsyGRcgig8SCpMXFuwUCker5cF+Ldl3yWap6IpDIjKLqM",
-	"VOXAptaI4LYXzC8AybUaszj9U3YPKruveCIOaZYfRFW6X2koL+hw4mmN30zriqBSX3sMBWgQOw3WHGTz",
-	"wEISqsb+flYeZV8VSk1E//h0aAlzJxiW869Hv/MjGvFIZ7Cu0pgcZO/Z6/9+gX9iz86LQOLvfEVGH37b",
-	"O3nYOzl9C5Oh+biPYF1eac5LnzEikzztnHUejx7yzuffdhHUVp2P8n4W9TFSOePTgP0uzH5mkin5HuuM",
-	"JNgzNuJpiqltq4MjUD40qIKhvt1JMXJ/6+ohCwergRG1n5V/R0YXzprx8kpsETypK3whu9QInoqkVN8P",
-	"DUJH7AVKgSA58CHWIs6yuryXuT3Y2u7oQUF0t8mtBmgU5Y9dvnnx6/nbC/bzxf8KH9vlwB60GKX8Zn8M",
-	"JbnDiremHt+Boed0DPVm7HYGS5qxVHtSe0v/otDB2aJ6pstGMrUiE8lTlgmKpSthsDMHGjaK+vLozf68",
-	"NLFGyd0qOOWabFj86wXK5dqvLoUeP/Ihqv+6lCc1sG/xTJ9XtYQA0YXc8dhDPcCJwkWLJjGBIrwuxQrs",
-	"dhtn4K4/bLmF9JMvPDzCxqJFH+qqTDk/QXHB3OB+82SBu42Zf4heWwb4ShjkTsQ4cw5LHxLlejRKpRL9",
-	"2ndC3oDyOzXq9y5E6AcQxhjIZV2pe1lo6+ZFn9mumP1u6mlKurmoaSBZ7NF/K5/pRVETvuaymyXyh7ZU",
-	"8vNq8d5SeX9JI5c17TYRAWCoHwg4PYhwZLos03rqbCUIeAvfrgd2EcEUWUKSpjA3XnpYIQLOWpF3gmw5",
-	"ZrKL6seauMHzCjDwuvrDkIx3Vp1XGPSrUrPLSGfs4eOCagEEHYsNCkl/kYjpTFuhhovez4DIX19Ash43",
-	"f2tLbltZI9C9RvbWaQvjx+T8WWiBL1VxvNTDNRQ2pQ7dtqs2cHaVFqhGp2a5pbnOrDmeZWKUyvHE1qeb",
-	"grBSAsnH/qUaA5DjGbXHdDEJBAVdCIkrTBcZLCwfPzB0QH07pvuKzroeh0+6D2PqhLDcuh9UqEymvXSf",
-	"HolMKKA/cee868diGdFvq4Ql0twcsWd+kr4tOMRO0ESD+xfxx2IZpku/MpVj/eUckMNdBuFN76S45JmT",
-	"IsqYhh0qaz0sf5wKQd0bePn6tuLml8aaepPyCdjUMBr0qz1i7z0sauiTIMuA2lC4GooUZTBX7mw8xY6l",
-	"Oc8StFnAKjIleBH/UCqgd/YgZOgRYM4n2Z2hOUrl0HZZHxMt1zN3pSnb73pfg3AfoBRCLea8NqKy7p5q",
-	"1HayWuCZGk2YsfH3qK21hInGtOi6DseHd3Q3vFOJyNgcYY72FXuQDfROnQwcQqfXpOO8iyK6zBN8d8sq",
-	"2RNIBYUoMzYRPLUT6tm3BtkDY/m5vYXnbsza1kxa5+/vvnHAF7lOEx1DBxnlqeuTre7sU3ukzpVN9Fwt",
-	"F5qH2y7LU+GLQ8q4oTEMAhr7C+xYpKm1j1cQWdpVlu+ayrgDycCQz0yerinqgshK8Hc86oU/7V1WbE1A",
-	"BQqmlD/pBGpE3hCUAwJ0hntZMNpSPXZ+EF2/yHAklRKJH5lN+Q1W82o1FAHBezWlT6/z5UmVn1m7AsVV",
-	"11c1Ahy174KTlhkunUuaQpO7vxqSFiTKGV31Jv4zjq0oZOP7PgknCZBlJ7scLOZEDFOq4u6CTsGebICY",
-	"cXc/3iHB5vbwMyBgE258YWeJmJZqyo4YoP9xipGVLEKKoJE/H3G/3R/u6WIqxfz1TYhsGStmlC0FciVf",
-	"FBbgjgn1r3PWgQoZXN8MyMpEAl5JnokzpnRRlGsmenb9+KF7+9JAnsHx5Og7HNaJxmCb9GXJ/QAHr73S",
-	"Y46t0aH+b0mtAjq2B18pukihpjfAFkGf9WF9YDwhqVaiBw1YtXr3B8/IWNRKCgw/U9GazrOhqGDawJGZ",
-	"cjuclJQt4EVleqYDbja6Q3gOPGBSUOvQexPXrG7SVzDnL1C5FpNrVb9yBnu3Ik3oRw4ErrBXwPDLRI5G",
-	"CDR4YDWrp+uzRSXMGY8PQ2jQ8Gte5fAwR+wtIMhZTnkhT8kP10Q3FGK7Xw11liDwH7Rk1JSE+Al+ybY7",
-	"TfLOoKmc2lmFGsJjrNNkT0OvLnRdonxh/f/h/OE+c19D/ICAac5JYqxQZ6gPoQvUo1Z5kEEKqS8hBKLo",
-	"9/1j+x7fCjpiQbh8ymyVTwfhsbBnURdoSY9OmJdyX2FQgvmrLanDr+web9im2m7HYoQBfKPzP1KhOGUr",
-	"MjhuSNyOZo6RY9XDUo2GWhDf/L5D334DIufpCrBtDxHiwDEAsHMPH3kYZGVdCV2t7j3+RD9trGLC0iM4",
-	"OomGm5psVwIIQ0hsQ70vTgnX1ijtK95x3i7E+JRFknPG7aQInhULVZWomgxQBDj7ngqjwrx3kou1UuBu",
-	"9jW1GlBf4ZwYMABMl/B3Bwv84SnjDBpVwGxLOaQ76DOp4Lfk7eaRfvvncjRaW5axuyhgYV016xQLpjp1",
-	"3FQYnjzet716V03kFqrda93OdQU2JtFQYgGdCVKB+Lmbtbr1hzcGCwD+qDBeiexWZD0AEsOPVqCI++76",
-	"yaTzGtjz0oUOWLh9xtmVFTP271gykuWq/5cu60OlCOPspR6/BOyJPuCeAmY0Z5f0c/eD6mMUqA8gFQZK",
-	"aqhX6yf4A9oGMoFusdKkivGdXYHDScP6H/KTk0dDeA34UfTwN+4T+Iv+U0IcgoJRqT6o/ktubA8YB3ov",
-	"nvep7ScTfIpw3QDUMJEQkC6R1o/5jCEZFjCIH7H3Be516RGlZlOCGIJ0CQbGY/m+K/jeIXIjmws8uLHw",
-	"3s1sagAogLXt4cvtgFRAX9z/hL2UtyJA/eoRGIhtxsPFRyuQX6KmGdLNAiABjLfnU3kjni5FcEkcuBLz",
-	"GFaKG+OPntn4US5lpcCxxNoXxA4bc+hsOHToZQRtausLEDI9pzqf4P4yp6gA0N8nrHxJNJcJM7oo9QFM",
-	"AipEB+dHDGUCXXyrsoA9c3/Kwq1g+QxNeWPz4U0Fvj6AuEGrrvThh4aR67WFtigSY2JQqc1vujM9hhQn",
-	"ooWE8tYHpth3pxKHFkFFBtpONiQ0f9ytDP4gsWMxGgkiEkI+NlOllL/GFSn+Rv/WM7GFM7r0rm1Cbjmv",
-	"yk1uKaqwcwwl1hfxGo478A3QUBzHq8jDU/zjSKepnpvlv0f7Ig4nEzvGImh3ERPHNN/gH1tsafiXEtHQ",
-	"7Veh0wAOR681WrjpJjpNNoHT67kSIRznvuCOkk+qYWxiVWbfiFRwI/7o15ZHHoZlW8oH7FxjU9uSRdXM",
-	"eq5MGLUA/abqJ2c5IRtnIOLADc7CdrIMd89EDZKfdHog0/TwlYtubvcA53sHkgSYvhVjGAhGhqngqpfP",
-	"4DjCb8AY5SkbLKj0rQW1kerxNnGEM++ZEwNFqdg/xAVsBt5z+MxLPX6Lv6IGJEpmliiA3FXsCXmESvpH",
-	"H1RAjXlgWKrHDO1zWJdgkwcqeSDHYU4AuFQiIyvS54IBtKtbU48SKtZ8z8wHNQbKvkCuMFiQw6dsplM2",
-	"S7kSlSAGrkglBMGWIxBLYQcMAkq1Jlzw0u1MW4GCl3p8BZvQ8MNvchWJIP6omad2wvX0yDpus+pCiWgs",
-	"7dm84wlzaVzfKQyuOBL0YDId3rFuJpYvIUWGeXwDHQ38o5zm087Z6cmJZxakX6xS8jZcc4C6bPbZdwBk",
-	"2fC52H32rx8h0mM6tLci42lxeBFqX8zMaj3dVGRjAcFYD/152CiS06DHiZ6rVPNkbS8nVFw4uXRKUk59",
-	"UQf7P5CqRaQs/I1v7iupR6zVhkfAX8tByP5/60eyBjSlr0CPQPLEaDzRnmY7aOndz/PXeYKjryanwlg+",
-	"nZm4wsJ0zA4MPnC8ATdph3MN29M5IIBsuEWgNkB8tIAmW1BrD3Wq8+3toM2HeCqcZ1ZvCT3Ls1u0F55d",
-	"vnM6ZaqzRZcpYec6uwmdQVi1OFqq5doQG3pFY7d1Run5P2R6usXH3+otPvxeJnbSrovnV6nd9B7wKNOd",
-	"slz0BU2bGqDaWrlIpvp2DXfUi3J5FmGTQskW2c1Qygi4jISaCAZyIKh0pwu72t+9eWm6oc4aOuZWirwR",
-	"OV2JOZNQO0tPutVp7qxw5GJ2ZrhMzojngxbNWD3DwKn/sLOjh3omfT0iFHT7YjOeLDyVmvuO861h4tKA",
-	"PwQ4Bug0KGLjHXEJRLo2mNSltSiBurovKc3Ki1Fg30vrayPFckEkXwTgfHwD5N0KrVD+tZDVfywV1vCs",
-	"nvFX+lZ8qc61mxt1kf4L9D+9dVtaOaol0CC39S34zTNujGjEybnKQ1ncZ9ggRf0T8bLKH33I815yB3tD",
-	"c4mPM5kJs/S1KsqbdO96cvo9/370aNj7hn/zbe9b8fC0933yeNg7GXw3ejR6nADAWxcJ2ikQ3Ol2gFc7",
-	"MOs5m8EAi5tl589eXWxTqn7JjWm1LBQ20lk4N2a1IvKw9Z/OnvK9y9KUid7ZCwspC7NckYmhFPdLCFSn",
-	"whqG0XYWCwpjzeGPe5CL3k3hJeAbdM5On3y3WVYaJ0LcVM7NzeEqLksTdnplD5Cnez5u3U6epcSub86O",
-	"j+dicDTkmV1Cljo+Ilz9Y3jwf1N6PL7eCmYL9gDRGdtFbeR4CuDcUkATaPt2u1JKdadwKJvcMcef3H/X",
-	"Vpy+J6JAylRmVLkQkgU62uSBRZNtn2GnV+8WJe+9tJMk4/PK3rVhAkBJUK0J8G7mzJCHJx5g82yJRni1",
-	"pD5uALzCCns+2LnNsY6zSGZUuAJ2bF1UZZaJkfzY2avy95BuYFiNVm/rS6z3mk/0tCgrhn2jjofD+38Z",
-	"9cM2gEsJaCjozFFXF/yplDV/ynTmucJLWPpdeKHZokDOjyV9hxtxh+77mm8mMP5N4u7OXUMBHexW8oGA",
-	"Mn+575Te+25q0hORCSAgqBPVV9C/jTGELFdldGE+NmzoVKHy6FhFZs4ZFCvxCO96BxnXSCdbYsqn9l7s",
-	"gY3097rZSpE8ZRBhhqMA1bpVBJTYObDZ4kv14mFy/zpu/JtcRbewrdrQLFdmPblNIFdfjZBhY6TJUxtw",
-	"TdbwO71xQ315ZTNvctXqJYrkwXD820W1cFt5/CnL1ecNRMbGilmxrYRkEzavAPADAmsmoTuLcLxiQfw3",
-	"uWrxXoRkWcv73yqYDfBBF4stZqbNrT9GEkBJSxCVgl8DaBFmi0swRUmOe2tKbfPUy+UMLK8CnLU1yz3Z",
-	"EB9SKchY6wTel3quIX3p7im64qQtYNUzQAMMbNPsCuN/2ItdoNBFoi7Icvj1S92zYqfakr9z2A0yccOO",
-	"hG0iLsgCfbg9sQRJO/7k/vP5mEyrWrvJ2cJnlIca6oB2gtkSwg0FesnUiSgCAXvUwTk3R+ycZcK9krOb",
-	"IFdCQE2qBAqQq0SrSETgHMa6smLWtnw1+SDMoy3byT383Ju5X1CFIc7pMNxXKDnA6jzLoJKQElvI0+/k",
-	"f6S3rkVu5BzUSH+qxxvRzt3RnKJpD+UA1G4FIMdLOb/AAIXAPzVMgWL2Uo+/HIFeica8dIalyoGi1mqk",
-	"J6M6wVpswxEWkUcqQU66BeGxVPbJ406p7OUkXvYSGyIFpOjoEKcnlfK4bzaX1rR5nVDhaauG7Es9LipG",
-	"OdgO3QPgd+xyhCykA9ci+HH2n3rwwEB03p11JbJAfPgf75S07H++eomXDIpdqa8Jb5LTkxP4tqkg2QZD",
-	"hWeC/QOzlr9B1Zq3qnVuySsyAabr8cnjqO3sTsPbPXKbbd01LYmpe9U3AMLVHkka7DctfxDUw4sm5atr",
-	"hRB7pzi75WkujtgFYJwUeEJQjAEV2z5+QxQ+S9Uh46iNUuWoIIn8oltScI6t6qfXEMb3UGF0SpHZ3N2T",
-	"Y6HcEtJi81abqmn040/4w+fjTNwKntZbvD9AA4tm09wgBx+EszUj3K1ydRG6WtRyqy213Bo+J9MWiGHP",
-	"Ue68rYNgR8wIG6hmidgoEuxzM8XtalEp4QB17FEH9LPgdURCL9SW7F1N9Nwf9oJN/5AiB/Lj/uzUWS+f",
-	"bQbdPvYS42/NkUxxgaMdV870HAHC9CiAYj385gl7Jf/W9QwNGQB9OJFKUydkkBB2EqUt9X9CeBmfYykh",
-	"S2xBSaliDlu0IHogMmCO1yri6r/PpBWEm/GD3Cf1t6tZej4wOs2tgJdytk7WZVbrLpMjzD8BZVg9ZAwB",
-	"CjXED/r+ySYKiW7U1kGbJcWKQZ6mvvTPjY7BfZx7Y56gMq/FN980mMZlsY0AhTy0PO2yJ48fu4UCs4tA",
-	"fWLDT7E6rRh+xq0Vmfvk//7HSe/b3z49+vxvnT34NPTQinjnRvASBlJxmFOk5nuTWxzJ4jvJtdiWuzfo",
-	"12zhT5RUVjuDBk9EC9mAqMY4hvtuTbBGsEyM85Rn9fqDm3JZ8QPDcuOuIIE9mXCjIT0I67/GqpieO/B9",
-	"MJEgRlUSMK4SSPcOuBFPHmPo2tNgLV9mPLlL/bFPlRaoirPO8S3PjlM9Puaz2VGqx1vQmhcveumetXdI",
-	"Z89js5q2d+Jx4CPhnC208u/sUGzZLbrULEq7FDpFS/2eNT2QxTfMXVyAB2xXvIt+wyg5GfQndWMCm3Ar",
-	"er51YeuSnS+tD7ASj0Ex6XqPstwk3IaHUz0UVg5vyB2u93Cwhgg83IxZp9GVMxN0RvbxTGelDJEHgfaA",
-	"6FC3Cy6xRoP60YknXyWvGfqTlQjg6nYiPigoliihvfZ/vHjL3J02nPSP2C8zoZDDKGHDVBv4ORO+mgjc",
-	"rC7mwSZ8BkXD7uYRdi6EItM31r6MtS5v3ChvYWm+6LuHKlxHGph03FR15k7k40cPG18/pXe9HzDW8mLX",
-	"nD2U0m4oBk8XTOn5QRJt+GiQyyVBbN1quxVZIocNULFPT06oSqjUjTHkihnLFTQxOYm+1RJ4+YzWyhtu",
-	"pUqULFfEtUo8YvHw1K9+Ul9eVIqm1j7+9d/PsZWqDvx6/3qQuuaHPra2XRth+z4bbwSYSrhpRZACyteT",
-	"bmSn0fZ+ShjYa2UA6nv1HF+L5LGcrsUObfzsNeHw99Hu95/26HN4SSAgMLDA4uizPE0ZKTjfm2fkWAGe",
-	"f89qTBpZga1PFHrg1vLhRCTMamxGhRk4DY6lS8CMF2lb+1HeCpKSL7qzo9jlzlnnG/7d6GTwZPRweDp6",
-	"nDxOHo5Oht+OTvn3/EQ8SR4NNv3drUJu3SYgvSzPbgzELvAnj8mDmN0m1XOmFZtNkKS28TVBy3o/V4Tf",
-	"0zZRuq/4gv39/IEJgg0Yf8ucK9se99sgjVsVqPqr4fgT/fT5OJyS+uuCXcmxcevBBrlKUhGAbq6uLphQ",
-	"tyLVM4rvTXQK5tfqIQSNItccw2hCjHboKkzygDjPtATrIL+LZT4g5Pd2NxdPkPGap5eZWx4rhVnCNtAD",
-	"qNdpLYXmLgtUrYVKBR+jWJ593QlnCvVSPZbKrC/1x48Slrz8J6waG2ccp/Tmh2fsuycPvzsjDGI9zvgU",
-	"zDuiW9JJUVlN3YB4e8x0mhrWd/95Lsi/lqpfwhdD2qV13At/E2OpSt/u7KHKfSgWo19OaaR8ZvVsG2S/",
-	"MJH7YkMIE7iyPJ7jfc+lhXOyq5SKYZ4Bfd8/fqsY4OaGnEirb4RaSnwNtRrJbAq+G2eDTM9NBX/QSdeS",
-	"+M7yQSqH9VJ7DOPUyy7gnmB0R66aQl42TVWI+xUxv54JlUg1BlTwVM+vEz1Xffbvcy6d0XgrgvubajUW",
-	"Gfr8MKRWf+myPr7MdSKUFAlhimNzZHIN0ycTDJes2iS7CttZPSn7yDou5DVRdz26+fvHrfoeS7Nwk7pr",
-	"MX/rViv0shy687JGvottAkVMmq6LpQLLcg7Qy9uLtx7mgV0pLtQXEmz+gl0XHQP/RWD6oTBJl7KFk4LG",
-	"mqyIGb6up8z03y7RwwNmvvEq3X0YY1xpSt4A1Un4xztHJZDcPQ+zAY5ct80F55fOEuezKMqV30h3eqDa",
-	"ONgmRLI3n3ALeXIsjMYvTkQmCFevYILCeryUO7+EhsncNw0Nd8TOyy/JrWcJwqcg7RpP0UL0yO/0apHy",
-	"1NksXYR33OsUFvsNBPojqWQgZddTjpHVSs+yE2uKFZVa7Arz6XcO/gykd7G9F4pos1yJcC4bnvEwubuu",
-	"TKWB32AJUeyAXxTiD3yTKGKdQ7HRd0kIEFAJSV2K3TH+3NiMK4NEkqWjPuSWp3ocRQR3v5ryj72pHHTO",
-	"Tp9Ez/7xLBO3Uswb9F8C6FMVXMeXu7mZw33HU0Cycku0IHUx7bJMQ44aAAsJxlWoUmkdXt7+O8RXDi1/",
-	"GfCU19WuXOLcdz8dX79snldXDXiXpDmQWzuv7Euh9nEslFrilEcJXuWU30I+1/DLC5XpdMNdBQmHceBR",
-	"w4vnVhqpIeAPl+kRCy2aCKWqndKGAGmWG6fbh84BG7ntIo5MCbhsSySs/hC4pzwwH5SzomiAYAfSENyw",
-	"qaD4H5yZG7FYOkV4z4+FLXV7Ku/IYDdpMAX8g2M5iAu3Sq/4cCKVaOko0NNhpLu2w8pjp3FTrPjbgc0x",
-	"eDDjbIpzAB23nGlz/zSbza7SRWo29wUQjkIXbZXQV4b3NWWxBFf5DGjJ46H5i/KI28dXnkEXQkOcVSig",
-	"bzWaX3qbViP652laxhWg+AJClFMX20Y9Z0Q6qt38409uZ9dinLwp+5CPT74vmsaJZMrJQm6QGFqmghk9",
-	"FWip5HX454iAclEx57YVibo6ztbJ7qg+dolzwjS8cD536wlQ8ERhcVH5SHnIPEx+kGdPlAbx/th2lraV",
-	"A9RqI+wu+4QHZg1HAFyOA50smJ3LoVj2nxAT2blbRgMiecg9xWhJDrZTh79oS1O7B0KA0uhX/DZ+1x5E",
-	"TtADQqp+qBre94Sv17XHJfOuB866WU8fQr2mGboiRmS3gpo6APJdqKSWwrQY6RccqFU1e4HNgAc4uRD4",
-	"UBppgErrta+SDWTvpWeehVpO0w2E3EIlpX85IzyTImFKfLSlLnWs1oHoqV0gRVnKjT1ij08eFxCnJRnA",
-	"4IzTFAqV+oTjP+JM8C1u35ZwlJU9cAOPuEzzzP3jBCMxsCd/XcKbc5vj1uwaIGs6D08efts7Oe2dPHwL",
-	"oHiEi6e0vcbGSv+Rh72T08pHICfUOevc8lQm7t85pqPOVofsdmCv1gL4zbmyQYf91u0MJ86mUmM3RKJM",
-	"7+S00+0kMhNDq2HmHlePD6eid3vy8IjP5FEqrBFqmC1mFsD1ii903VM6Z51sNHx4+ugJ/vsaG3Mwc465",
-	"Nfxtdguvrsxp+UXOvnlE33PGVZGm6XQ7gg+ub8TiGgAFS/+GJ1NtpJhymQJTk/kf1eXJtHZWf2cLvusV",
-	"QWxLFxNAWuzMlEWwoP+HsM1Yb6MZovf6FYf4gtGMjzMhDLO6eryhrTObmiP2vujMDCATXkEAZA5Teo5J",
-	"DmjXwA1+YKg/zH0Y6E1K2sV3KwRIG/wO/BOr1qNE1Zf5oXXEjmHd8vlxR+UAB6hOfncX2rY41P7UjX/q",
-	"xrvQjWgVlaUNk69clYyQfz9/9uriL61ZqpvQ56inFJJYEwg7OpswZi25F0+5VE5pDqLs64Cydscm7IvC",
-	"2DuEIfs2W9CVMC8ujS7U/x5mh9Zyql7ZzDmeGWYlbZ7BYs/5gvFU3ogQUUDnQppS5IbYsjibaGMpq7op",
-	"0LAjreaBLNQldk33ONQ516CftkwFLr/WnbCqlvntV93P/eIWv7gBigJxX4sLSRQiO0qdbQLGi3N/6uGL",
-	"q0GL/Xf9MHSqbWz4gQ2Fr1NEMQl3ODFtptgyPdB2R5qHGihIfOK9KSjP6PAFMSNAVRGpAthaKLKpQNvu",
-	"vL/dtXQ6RdEXRkuBmR7DJdST61ty3SLU0SDAlu68o3dKhPDtw5MCxf+1HE9suvBFgYj409zkhNf+Y/Eg",
-	"ZLTTm3kQqESyo/Q4247aAJb1bqgNMJVOtaMAHkTv17RkoZbLoF6Xtkxn0P5ZvFdCA1jDBwZ3bpc77nZt",
-	"rj3Wwl2o4X459V7m/kWIPpl015PgdgGcairMEetnAvqzpoITFw2kcQEDyBNeciXmR+w8gO/jrXD6TSj9",
-	"9bXuvmkWuotZKm9jBevYUH5xG8/8R/go4c6RZpnQP9Z0Xb2XGrdLdNeOS9Ck9bQMHrl0m/H+tdlh5W2R",
-	"BdWjVTNibdlCfTvHaukCSNExVrlsc5bcN5ZO0WudCFjw/Q8Rt1CHYyLHqOY4vIY32F5bfs1S8r7c0G41",
-	"LlkX1MaGCqZVdTrS2VhbK1RvvSz4GqZumeZgjZPwg3/urhv0hRUqVd6nXSQ8OAAF9J3nyRgsnJ0zJC5Z",
-	"jIPNuU95gMk/3Xr7pbqVFkHDa7f+bS3539z7O3ABTuOS8KI0RIsbVAzT6u6U3sbrKyhggcquhag0bgyH",
-	"Ol/VxRvcOl/TCuhsHpCAmt+gv22usxsDFiTSShunlljCF+YpMHvxLJUCv+ZTb0Sk56xPTKd56Ld1LUPo",
-	"GRbvu8nkeFuuiZ3CW/g6HqzucVIDLVwJpuCCr9QBKRQ9nvDeqTcW0HstrIUXiZjOtBVquOj9LBa1iGcE",
-	"O7MGhm0fJ5SWEr20lZQHvExO3WmCQ5QC+ih6v/NO83BFseb30wr4Uqqb1lqkqicJixzdCWp8cOLa69h9",
-	"bGY30fnAccDHY7xEjqEpg3A56aB46wPMGZgmANRE+nlg0MoZaUW0gP/trPP7k//InCdeoGhDqMC5o3Od",
-	"uQkNdZaJoWUTnRnBBgDFt+jsIHn4ZndeFR4NGVx5pIhOl9QCDHwlbO+Z1jdS1FQXCoNMNz9ZO3OOyVFF",
-	"aazYbIcuM3+mp4BWMVhgi31JSLbr7SuL+SeZrI08vLAGtTtey14DQ35TAepDXdxhnabfEfWlvYACEiaX",
-	"VxW8jV2UyI1YrAOCLkXDgUbco5PMnOuibBeSPrNMuol1S6VoCCfrWbaBtFt5wDsCdLHRHkFnvvzs5tSi",
-	"sfSzWLRqJb3iEE10S1uq8gO4VZ6KhOVAurVksTaNALmnHmfariUaPGcDnUPKnHgJqPf0DNxnyiVj8Wff",
-	"WdAAtHNyxF7hdhmrZzMBuTuuFsCt9JS8cYQJxuOFVUtdluSZr1eGGpNIDh7mS/u61o7CNoEyYxwi2juz",
-	"ylc8EeG80b5V3rkIGF0MXPLYrMSBS7wuBGN1RSUKlU/dTqR6CHjFtyADv90tP+bPYgGLJePUOpeZHsM9",
-	"eYCEnOCpP6ZciXkhlsWSbxFKrsV2TvW4l4pbka5Jw1EriCrDoBevQnAt/FY4z8A9qlvokVDgpkfUMxdX",
-	"Ki/1+CXOomUuCzdIu2QW8BrufVM9psVBoquAouD1q1mqETH5DODxNimZYs+OP4WZrb15/+ZpsgzuEB7H",
-	"wcL9RqSjo0iHX+JXa5f4iP99DV5OqScShMKj+Qx0bp8GD17aLnP7numUzVKuiEFOKjhjGIWOgk4voz6X",
-	"XLDTk0bAOvGioUSLQxztn/CohG84QSlwjEkyDF80lYyaYpBna5aOMNW922uF8mF/jKHhrgAgBPaH2oLg",
-	"vio6Xf+MwtWPhEOFPYw07eMeg+ADfNAgd34LXLCQv3x0QjWZp9/4/GVjr8S/1z30zoQlba1OOyaoUzAq",
-	"dMZSQDzC9Cb0BO6gyaZibWQvNwCLDzgZmU7FUlfGuxdYrwLKNR7k+1HYV6LTKmN2q2Vjziz1Hmb17Rfw",
-	"7ole77GtJFem4tj/cc3C4yWhlXNjEBMM9QLAYwH4GkIquhutGwxowFF3Dp3OSExwwhqgQMfyFtiwsbRe",
-	"KwEvAKALAgoTxUdfK0qFixxVLnxGfJSxcP4FfuccX2mD9UpJvePX568uuuXMI/zGyXSRpTp+8bwaB/Rf",
-	"JuiR2MVD6GkNId4gGlgiJPh3GuH/lCb2f4oJ/eX4H7z3z5Pe973f/n//1rlbsxeX98LvT4sSvwiCkeii",
-	"UhX0DUnLrvLeo4ujeS6BJJUrBooLUJzdQUSBnPGMGqPjFu0vc5LKN37c1jeIRmoffraU6UVMcFggg5eB",
-	"O/IR9sPazapLNiClMC49QFY4W8QiEDlULU+5TAlCVmYhPurcUKXn6imbi8FE65uASKusBy47gln33WOB",
-	"OlbrI3ZubrzuKlBnwBNfRk5iBepxNW/Aflgi4+myUe4cehiUWV0mRV2iWF9e1yXdyIm4cgvViFHyimTs",
-	"BSOooa71BZYywUwnYnjji/p9N0pFTTa2oiqz3Cax0NIRqkuTk5zfHAjb29xQDqw4Pf4i21bH5XYilHWv",
-	"rrM12DVvfnjGnjx89N0Zu/rpvHfaZUZ+ZIkcSwuWv8zswnsCHhW/yMMRAg+ELgOV3IT7j3AAHqwBszwv",
-	"T7AlzJjKGDDqnQvR0gxaZACHIsOCkA6cNewRChNgfDZrIEpr40MrshWi/PUgXhigGvGhmwMailAWkImh",
-	"BqU+xKIQhMqDfvd1uV6EHlwWoJ2zAIeXux/gTZ/p5M6zoTjyeZLEjbKQKD0AM467B6yIyhhFA2jfh1Ww",
-	"ooYKrAqB+sk95PN6xIQClVcaZOw2GjUU1BJEMklqUYUZ3VgyACC/oQKyAgIMiIxcLdiQG4JucSKus1L4",
-	"yrDJYjYRqgYSmhaqMR50g8qBO8PIUQs0nMoL08zYq0llicQUALrQRg0J0iP2PtNqTJC2TlUAc7JIztzN",
-	"1fWYtAKL/n7PeWYxn8IVm+g8i0YE/lBScNIGCnO77gU3N2AtD0QR/PAFnU21y5rOFHImsDy/QNgTHy1g",
-	"dx+xX9QQwfo8aW66qOA7l8QzhqKa6Vvxp6I5iKK5kmNVWRIJxDFaCbJc9rVt0EipjwlccmNuxALD5ysX",
-	"n+kCPMXUbU/VuEFVJUYBSKbchOtLeDjZSDVVqjS1NgtHYYh2u88mgjnbDp0KNgovtaV9QF/cWGPy3p/n",
-	"lBuMMo41ISeX9+eIecQ77/CHzyMMNsJeB+ZkSG9Gy6ywQAVX8isoTnkDFbsQ113elQMcJ6kG+mOTANvp",
-	"yQlFc8wZm7pDpZWp0KEhqYebZKl1oOuJesresscqlJmz/LqMpyKzUEwKCUagSCq3s9o1oRZ3kgGPyp9f",
-	"oJdl5zRZgGgxniMunuz6UdgXsAytFhS7AVq9hIfOG8tUGY1yLbeUW6ARvY3Zpmn9RQLZckBHNw+8VLBE",
-	"FwG3twWAuyz1MwUaGKUjPRiveHZTbMSOUS+ZwMudnH73/Qn/Junx4fdPet9++3jQGwyHojd4dPLw5Pvv",
-	"+Xcn33zbgWPMky07vGGKbq53HatoV4bcG8Hp9fvJDTTMQCifY+ASVmsbCaoqm+rna6vkqMqwqFlasCFo",
-	"hpBeOGJ9fstlygep6HsMfbywKcpMhSxQJBaHyHhdmUyL21Yd6K7C/N7F1iPn7E+RanXvo/8GoRgNEDAM",
-	"J9oJCjYKTGd2gYcc21LTFAY9Yq+xpaE0n2pClBR5FNBidY92RsKCqcIN72GGVgujfTdoufntCNFhOt3y",
-	"76Cd2hnXv4Ht7RkNmhflV17sHioR7kYmn020O7a43+Ad7iOSVV0yIzu/xcAm+wVuOEg6oVoBsn/3gyHQ",
-	"TxXRLedJQk5IS1Fzevp5kvzLRi/PE6xgpF0uLMCqRzflu0Quvegcw9YQzUlcht6T6LqvuP/2Fb+VYzf2",
-	"0TATiZsJT80RIi70fZ5ziQCWDCHKPAJb03oesbL4tKQAaIi/+xVoDSo9kHEpMffbeQC/pehS+RS/qS7c",
-	"LYQ11shOSgEg3KI0ZeeXLzCiFCpkcyMyNF3R08LPu+WWKheBO8K9iIyA+z6DrPOln1h7Z989Hgdrdv7r",
-	"fNNd+l8eGHr/LiXyEaKMl+NrbXTFlO4UoBOxtEuzYrm31AL+CugNfatyTe1/mpbbIImf5q0zXzYlwsha",
-	"ekMjPaPm5dYOdXWgVvOYTgiql+gBDnX4W91ePMNMNkSACjZGoBc1cgxkLlJBnQXQuWfUWouUw2HsPuOk",
-	"laSFyneSXQOB4yP2Hs95JdQSbiMnbL6iSCidjycxMAExezdrSQPQw/c6+fsLwWUGQSkCUdRwz8kdooS0",
-	"Jf5O3vsmHgt7sGu4tI3/MrdwMKg0cCAdYgvxEq3fudpU4VnI6fgGb7qQiQ0cWqMa9ZX/MldvCQHoz65y",
-	"j/Ul1XXCnYP0/UmYIRHJuonpGZJ7I3d8M3n163w/neTtsm0ugYGpwkD0GqRhBqt8PJRORM+K6SxFGOqG",
-	"nE7x/NJrnYi34VlfPQhK+XVap2uCphhbWrztkE2q+7gNPRNwLyEMEbXw1DMvlVekZeol5CtthX1pl6Ve",
-	"w77kG6wKcgHI3m5cUgjxtrKe7RyBuyBc2m1rov71eaAmBc5TsMk4HTTK2IXNCWS4yGlYsJXWBH0PtWuH",
-	"N77Lc7uXsG0x/D2yLx1AmTbBBqPL0CeC+kZnlrI9ENKZS7PCfgisCyWQACx39kAKs0xPpYmRs/n71TQx",
-	"IQF0/ynj4D8YgHCHxGamc2R9ivUaudlXLMKwQ/iJbmiYp3/24L+/7YZb+AXe9XdyxzdXavFgzzKNKxiA",
-	"3VIxPeayEQ4ryxVhpXn2zzoH5TUWdG2ry3bEOW6+J/djyAPGo+ftbdGSP0+SZlysDRB84Wu78HKiBVgu",
-	"Z+GZ06Yb7MCvgnrT1yZtt8bVEOA6088CB7qE6I5dODPiViirs0W1rRgqwQoWBaB8qzUIv1hDsFUDsPEG",
-	"bWTYjJJrYsFVIiAjh3i9c77w4EXoRS+EPWOAtANxWgv9xWVMGq3EEbsic/+DQjCaUlUXG2tEgcUqdpkx",
-	"WhjzdJWdLCAhKGC9ofnGuLHJ5PwSTc17MjFrTUv6w6Hw1mF/oPcTiozIoZAlp28329IjrHMs7a4PTQLA",
-	"NK8wu4PUwdeSwgCAdvgB+Drwl9oq8i9VkGh69yFM7RUqZzn1tSLXPuSkSlu5n+wk0vBBukZ2Lj5KA5qs",
-	"fLXfCDFzZqGKgrE9x2f+MW+hK6tnzLmSbs20CkA1KmGJNHR7M2n33LaMS7XOPoO6ACc08MmjEmo/RS3c",
-	"jcPTTPBkwcbO6TWW40+rG/pOwVP+mBv6EsqiYAFEAlgc7ke3uxgfcDq+YvaOuVR7hQOdDZLE9qvct1FF",
-	"M7cTMWVkJiaCJ6msYfV1S/U841J9sRuJs2u1ftSpL+NPJoCfDYTbUKjuxAVGlMP5RKj9PG1f5SuNh0fE",
-	"5/t8HMKUU+inBLtAqA9VoIfy7j5F0ETodvSxKmmYvhVZknuEG4C7iKKXHuY8t3OLw+SuLM/uxSpsV/5+",
-	"djenu8ErKgNYEWnDArt6wbwOTT7AZbnfrSHU+rseO/5K6Gze2yStFiJDQfOZynt4HEEVlbkL9ce1CvAS",
-	"2fvCqN3Y9fw+pf6mhycncJXciJmtDw/X8eUckE/pC4zcwlu3D1JUbiNDmejW9y5tLQojnZEM1PUZm5Uo",
-	"HTLP5DMPaYeAqu4vo0xQ7UzJ7vAEGqGFNBNdd/dkYqizRGDZoA8V+yIyq/PhJOZS/gAT/mLVQoXDpDXB",
-	"qEQYCRdKQqwfEe0gIEQkJlDti9YDhFd3DEjWCRDtmzn+RD99PnbysbZg8Upkt9BMBRO81WkOiLwK+glQ",
-	"DGwFGsoXqbn7zlcoGqmGomiYMdYtwDyT1nNyTI/YFV9g2A1634HD3lZlTY9GZ/gQYwEJTVFhtH8vuKCq",
-	"bbZLs8TJxToo5a14N3uFn21VO/oxWhVt9zqqeJ82KVw94jYtM4Qth2kOgOfSoAPqdmKs9Z42zlTYTA7r",
-	"78JXgps8Q2qgUlCFNlqNmVkYKwA8EonEQUrWVF68ogHbEwca4YdMT7f4+Fu9xYffy8RO2pU2v07tInSg",
-	"AoU9c64QgNDvJ1CzTN9Ks7aV0+fyj9i5Ytxa50eSk4nJenA3/fUJmXxC1q/J4Tgj5LIY9w9kh4W3bjeN",
-	"jnsEoZMpBum9aiIJAuG5uvppF9OsLhYA1dYGkKpwfN+QN9Z4Wxa451Ccr3PL+sZM+t3lSy5zMiQSD84N",
-	"iUEn6Wh5wQt4ZEoxx9h+pAbJL/Vetlf3vvP74TW2iBg8PPzoMVkloL1D5ZFqRHTbpD+aN00U3vEn5AH5",
-	"XKv5Lpwuc/ptqTSpCz86kaymsMMrEGxo9FYt1rRNoXwNr3ZH2qzVpLe/cUpbIGbmULdeEILtWYTPWN9N",
-	"ZYn6tHRgxayClYEOZT+M3S8KlMrv6LGl4DUBDXSAmhUHSNPQRwtde3UsqF+amH1RdKkludqRJLUiTtRD",
-	"tz4sQeQOA7GAcopqJFKnSDPDVRUVSVo2FUAzhQ5hRnUZFHbgbKhnC3I4Kg+UypmJsW5GmGr7xUlvPbhb",
-	"qaSHUGTQ5jg6DD7mFNvEMA2JYVzIHEA2gVs+4EZATCcTxups3yBzJhBxeV2Q2WbO9QN+QEQuol42uBWc",
-	"E0bnHhz9MGtzYzxzKPwGqnG8fYN/jrMev4Ep/Vm0cIdFC3mmWKLnqrXCBWMmm2BYiTet1DcJMU38SvIU",
-	"CJkzr+Xc9EQCc9Qq1itZxCnR5mpRM4SY4wF2Aqdd7ev1fb6ZvOUWuwRDIdkD4420/fYHDuWmHQKdhNBl",
-	"1DqB+FkqoewSkBlIFdKlmBuTtoF780bc6hvsNYr3TP6r55xwAUrVXdUalP182bfhqdXOVV8g6Rkf9WgE",
-	"ZeQAGVrgm2TiVuOKAS2kUEm0kggJAPffwy2d1K+8HtyXHfqzgWWjAEnkwwcY+yb2rMNWjR/nCmod12Uj",
-	"CcfQ6Cni2W6ySDCzzCELks9KsBRQM8tT916oGgIpCk/0zJoum+XZWBjs8EH8mnW86+9w7qVqqS9Sb6xM",
-	"s9Vo2WrtGJ7xLFcB47LYt5DjuQGPTmfwQ6mXab97haQL8FaPYZPXOxWe1aRET50JojWBF/DBNypn7JYI",
-	"LaEQ/N2bl8aptUSaWe6N1oEglC3qvgJDNdg6Z0gk75UdLFZYFijmgEM4ramxdS9VrHmrSi+O8npIaO7w",
-	"Gq2Zmk7bQSyszHBTrH5cMA8ohKBh1vs76NnijptKAndUMI8NdZ5CYZgTU5IOJyjOJEKo8ZItjQGWWGNp",
-	"Nhb3KjxxikppqMYuiP3BaABRF/kE+r2IgL9a1sMrYR4oy1W5osIny91tBvWHThpkKgrNAUQ2HhIUJaZL",
-	"Oocu8mgQAyb0nJTWn0qkkckUdHxJijD4sE6Ze2zmPQVqNs6c/VcrQkDiNS5uYSdIUlFci0slsiP2WgMk",
-	"rBzSFQM1EM7XdXbROByKMH+oLclnEHcCsnVnYUUKwHFuB46JPTyoZU1zrGXIQj7fQg1Bu/dB9BDhn5XV",
-	"M442WJTbySvhxwdud1LBdzCHvBvfy4QRdg0iUQkb0KP8VSAAz72tjBBB1PJ7E9MmRtidEf/KVLdS3XTO",
-	"Or8/+Y/sv/7v/wNR8viGnaHOMmeoTXRmBBsA/+SiOWaPnx7M9Z5gw8Qwz6RddM7+8VuVMt0SJBVEXygN",
-	"opXoQYIMFmUt3s4sH6RyWBWCNB9L1RxqZxlAQE7dH73xXjDpunvF7da0nhL9kob+6pF58EVa79enrVpG",
-	"9jdCbOTJXwFaomft0qBddPUb4gc1oAcMtW4XJkZuhFnTto3L9lU0bq+i9syC8K5f+c2APXCCMM+dyLHw",
-	"YcvyaXoAAUxaAPgzcuLFyRkOvq6HPil3Ad3TdH/WwreHJm7IFUU7uXE3+MKZ1s6K6uPfk34Uq+cQW9NC",
-	"5QvM6h6ap3Hge0Tm2fIUlxUohoO2wKgjupYIL0smeFLlY6kr5MMhv/4LE9+k/RuTVmyXK5O+e4SIj5Gd",
-	"v9+7EyfxtV6ehSTve3t65ANYWqBONAXwEBYc+YUe5lnmTNOZnAnIJd2KLM5xh7VjB17ggx+fO7lGm+5U",
-	"9bjc2X16iF1qpZTUTes+blQc+T6v1C3Pdr1mPR5kXA0nPXzM5pZEy8eeCd+wQS5TGxpJGT7qaSjsIhx+",
-	"pZXoUjs0LIl/Cwp++cJqadiUZzd1SHh/g6e/5eO9SuxjKHg476bclk2RklsSvtIytMm2iBoExsKoFGwq",
-	"oGPzMXT/QIjCiFQMLR+kYTdLIlnqXNzx3sdZmzVx1mrLfrbcsR8iwSOAvIVWSQkNREokEFTD2AplSn04",
-	"1gcB8UzlGNb3ABySQrr0YUrYIy0Pcgsb6+aB7EI8SUTCBmKk8UwUN6ObslMhPqPEFaWThjzLpO+JwdJI",
-	"b9+4KzYOF/FG8OQZrdY9aGqeJNL9iaeXmZuYlU70Rzw1ouu2O/wKS2frmJFSeLPSaTs9efzdN98+2XTi",
-	"ymf3HzhCAVKpB8VNfne3BG2G25eaGuCDNezNUXppRJR1n/SWao+Lw/1qyj/2pnLQOXvo/uWOgFltSl0+",
-	"t0nGR3Yjw+qLUe8Vt8MJlpVgnkRgmbfz5Epl4XCJ4H+ZyLIY2y1awM9h4FYTaCOY8x2b99IMeZaUfKwH",
-	"BmlN3fuG3SXV0jggE73tYQlRlXEo6YMLHsLaZiISb9GbEq+1uw+A5ZYv/AeLriiOk+yyvt/cvtvJE+wf",
-	"oLMGv+KDOHvZj8Lut6+tJjxhZvHjXWEzunjLxzUcIuEgzDlF8lvlK3p7WCmKuiFgHRPr+chXgsN9x6Qt",
-	"2sfDgXeKqrQMyPP5tChEQtxS32ECVOcw62vyXQp5q2oVTkCO+IrFnRuMHBIC8pT8B2qoPS5ze9caZsfs",
-	"3YAbcU1HtXP2qFv+KrYcuVkDvU1nLgZO5MiAO/vkDWP8fSaMzjNgqvz0+fPn3z43TvPBUt2Dg3aIIxnY",
-	"/O/4bLpzc1g1v+aaDk9a5/lRRzSx3s7dhYxHJOXGEswFCZq3veNwZpfFvL/AeA9N7lc6Mm06V3VBssME",
-	"gH7lqUy4xY5j7u7lVJxRacEM51SqVKOyYvCFckXKtJhZYEGqjeNd5gfa2BZCRDSv+4gR0dDtBomCsgj7",
-	"xX2jRVOR2hwh8s8+nmVilMrxZEO/2HAihjdAYAllbRBvLNVodbF9JcwYzH6yD4KRCaXI8DmKQVDtJRUJ",
-	"u6UwWA8Ft/tTdOMxQJ1pPUVHXOubQsI974KKomZe+nc7gKG5K0dWARXdOev8zks0DcPM3UA9vI/LSnvP",
-	"m7wbHgCf+K3b8ca9+6771Vnn9vTo9Oik0/zWv8LZ3n1U1ktn5LS99yHLkc5VchAaaTG88Y53qQARZDbJ",
-	"+BwaI6FIeCoEoW9hmacPTm3hgzf0usNJJYFZX55oswVMkpp/lLYlJ28h4LThRXEjKqy15bM8yG2pPp5a",
-	"Q7hiE51nof87N4RxWcS4MmEz6c65r8aFRjd4yJnXBgjKQri4cwJod5sIgO7OK0Uz3ncNKCL1W3FV6xgw",
-	"vKR+gXAaf3S9cHpHBcmeuq/iFrykdrdNaL+tOwNvclWoE7gTqxdiF+/7qv4BGNm52kK91GON1GqYWzIy",
-	"16gYGSpaS7F4w28LzYgV8V3EJBks8L9OT4ykSAH0C35YPb7exP3T8Kwfmqyk1mxPvwdlW84rfNrlCtzh",
-	"oe+4skbaBPQV/NMK8cZTymHxhYHopY9OdQGr0P3/wqNmamw/k3VVQ1Xn8Y8FAlZ999brjYrwcw3Y136l",
-	"RqsCdvyJfvrcIEwSIpQlhwQrZopcpBdGzPOZtbGSX4Mbt1/Ke8btpDAcCudwTcpbKjnNp+V0m1RWjOGG",
-	"+FeIxPxSBF66hGzkjEvQAnciTseJHI3qEZow7JYkaCWTfe2MaIzRdJduyW5RiBG0HZ8idia0RRmL0KyI",
-	"0xJjAhmNvnCx60aZDwFsiGKjdq6fujf2pSaQm4ce4JHORB0PIq1P54uSf7cf7QJwOvkTmWEDYedCKLd4",
-	"Qb3ezQkgzIB1jDZ8aNNFcT6761SstEGpOucV2sgRmpiPMyGKr9IcHxj/zbX1/m9wll/+4dgZN+OrDHxy",
-	"BTgZIffgQ5+6QWpkF+eH5KNWY78W2Nh+y9O8hi79ih7xJWZAcG6t2m+voQCrWovywPiDd4BYNT3p+BP+",
-	"sAUduo3lZTIB+tHqNVXiuGytWvw4xL0VlXPaoOaV5DXs3HAwuoyzLE8BJ34slFtQvKJnS6FFqCmB8h8I",
-	"Md6IGaBL/ereCHw697RKSJEnNS3Rl7m9j206fGABh7iHsAIO3LJSF3ZrWVujCwoy8DqFDUbQMr9PVTsR",
-	"u4EvgwoE4HH1/rbEP/7lKXg/u/ZZU2ZCz1IBawdor5EciV9fZ5IdtmY47PvxJ//j2nvghSX8ulHuDEUY",
-	"j0gs/CyrlHyQfqByXADEq7sa/IIf2FK0xWMbVaw/edykRD12jSD44iFvktLct93yNQR8w4kGRhNLCE8j",
-	"maaGyXjX0Ve1K4c//a3GU/ba3qjV0OR0xu77L32XD28b+De+B+ugddkCyJ+CjnkvPVK9OrD6VKpxD+AX",
-	"m/UazzIxkh9DKAJbjqGMhaVajUXGhMp0GmiMME+NAwCgoRHpLeFIEWii0mDsbqAXkWr8Fqf5r9CfXH2n",
-	"u+hUDiPSZuyHqwoaD3BVYbudZaAWBXcVFBslbvfPkaSqiD/Bt7pQl9QtNSzD8wArSitMTtHD6ioYVhZx",
-	"B7m4G8IPP0Gc910XAdRMI2kR2JUaOHlE7PbHcI0oruNPqJU22bokqkoHfg/IGyg9Z9h2g7hYhTEFX0hF",
-	"gqTTvg6YZ6IOxrmBUK6acAibhBjSPpbvsaJDMUzn5tH0+48PZ7/7OH71csYFWHs1zwCqyn31f//jpPc9",
-	"7/3zt0/fff63zo4WMr5wcjgA6J3FpSwdv+cir6/p/mVEzbiFR7PQucdswD4K1p9IdzEt+t2CowNz54BP",
-	"VU69ngVqP6oOh+GTLiM8O6ffPihgxEVdN3GiNrIi8K3PnVDpFEg2E2IP/KCiN+Hf4dVW5CmW1CnXTdVY",
-	"Z49PIq2E8acphNPb9zG0rLHCoYHWqeCqYST/C7vNYV9aDixo5MjuenRVnfnEX55VrvJ6S3ClIwLIudbm",
-	"9bF9aCqMccafNMyKj/aM9T996Fg5vBH2Q+eM/df//X+f+13ip7Qim0rFU8ZTo1l/iKwe/S7rW7voY9vb",
-	"XKpEz/vs3/tDnRr3t0zPTf8vqICJcVOaD8qNA33HH+iW7Ds72P2W6qDD8Efs3E1gTn2CCkDshGEDqXi2",
-	"8G+ATJ8lJc7Ow4QfoEUK+dKFFXhwSTzOWD/pM6lmue2yvuhDmZlQSZf1533GGb7QA8OM/KfoQhwWC7T7",
-	"us90bvF7WR/bNzHh1v/Yh40UH6WFlq6jD+q8zLAiVGJQu7jRZiIzWgVEH48PHSA9A8WtopCxTFJkqpzw",
-	"dOSrUmOa5ZeZUG9AEpaOyCnaIEuZ+bm0w8lBtL4b2ONN+pemXnQULvcaI51Rod97MbjS7te7CvtYOgUl",
-	"tkFU8liNKBtYQOVvaa5IVONuy5tivK/eXaF3WbTupRSbdBAQwuJx94ql5JfvKwVTysqSvA+c0vuJgBp6",
-	"akYpIY1KtIG6VfYXOG/RMGYLK3r403IX8Elb7M3dAhEeZocO75P7ed1DoNAPfY/YSdsf5XXa9NgKs6Yf",
-	"7hn2wnlXmsjKS5xJgIOEEcAS9RU5YdzD00gLGthjiYuZNtK5EQ8Mc2/gDR85nHxQnqzYqRbwdanYPhUh",
-	"LzecaG08r0ZpTRYo2zIQPLmT8DQIf8DYiZlQb4W5B4EvtcnASmGwZOa2Cybhnf2R4Pb4r80Bqv2buLc6",
-	"3Bkpz9aKKS6N5WOaYG/IM9v75jQ5Ed8OYDGm3A6hVezs0enDbkff+ICG1frm2j3gu8fuH5annbPThyeP",
-	"d3rB+El8X5HZg1i75+aG8ULY5sVdSAdj/3aBLE+3sm6pIAtPJMbntzdzYcyv38LN03Y9eFgnVGHA4z3L",
-	"wdyF8+5UjtXloFQl6kU0hFCYulFHu2EaGLsvrAH0ETE3bKx9Qv8pgkSXgmPrMvzulb4mkxZLr7Zb2hpL",
-	"9pwWD4B7KntJjWqzHHowLR93C17pgRg6EwvbuaNm7WFX9LDH41cp5q2atFAYVyC9cWPZ6cmJF9Nt960m",
-	"oe6s1zwbCuZsFs9OxKxm/eOJ1jfmuB/8PjefB4ZICYwcK+8cIn6j052e2BWmTkyP+JcSsGNBOthluUqF",
-	"MZ7ebixvBZDDeuiJ88sXjCdJ5j4zAj5MU6JFjH05anvvLUa74u4gmCTe6Hkmjv/a6cZaeCknTQYLxJ28",
-	"Vee2cDgVx/QH3KzOWWcs7SQfoBBAtqMXKN+b3/t5eh8FAm7Yu7b5d9F1pWsEZ2g2Gfg8TZ3Ej3KF0Tso",
-	"bsNPlDoV1Cy3JK7dwAM0ku44zTINNS0x4pmz0FGphJ3r7KYL4H6EcyHHE2uO2AoEpjtNNAO4bEdcpmDV",
-	"Bzumi3Tbqg5Lz1mFV/CETkt1rPBw9Bng6Xdez1qagHFiV2cBF9dV51D93GXpyMRQZwkwxjkR2d8Aph7/",
-	"Q5DNuH+BVh/pDPzMup4GGvGrt4DpTVoP8fo9OkiA1z/sXsO7VwH892uM7ppCgg9INOP93FJ0Bk4RlUWz",
-	"4UQbES9RPfxyHvyQ3EVkt/G+3G1c9yC700ZvCEzrXppDYOR7DOpue4Lr9ecxxRFrbs83gidFo7U/4mds",
-	"pjNruuyWZ5IPUmG6bCJ4aieIhtYFrVqhEKWJk77wijh8Pxh+5EKVaCChrGad2ngBb7BH3fOqweArspz6",
-	"ogBOSYc9Le8BIVbqjCA0oVCo6Miua8F2Pk1Nec3pw+/utlS+so6tNsrw0qqh4QVaiA/c1k/03G18ljem",
-	"2Foj1msJHn6QqRUZYgVUt5JC6M6lmEnl/BWPkT/hNTgCJZtwX7aG6iwvy7WBfFwnSUbwDCo5mgtTd7WV",
-	"t6hvc6I8WJSxxGKjQjFSZdAgHx08BBAHyKfgifpf+Kbv36Jz+trs57d83Krt7MSJcdSlTgFhHqu7qo93",
-	"OS5mPZrQRcVJSgQyl/hAFWAQcANQd08D6ARW8pgbs4nb5MqP3qpSM63j8wAcx1xRpLAnFRtkeu4cCixr",
-	"8EuUrID2RIhUg1EXDbxc+bigZ8sdan0jxRF7n2k1Bs8W7W74Z6inGEtCTDX4AayzU8WvrJzWVtvTErYV",
-	"E8Gn30+B/KvoRXeFEV+IOJTw8a6E7T2D5a6xtvFNuuwna2e/qHTRFlBeHYevHAOePBxX0BZBHGYFMfJ2",
-	"HL5eQRwTSMA6Pxu4nMuyGWJ7bs0QxCcVPDOl39Z51s9wuLLobfKTadd0bptv28XHmcxEZdbtQ527bcJZ",
-	"blQDsZ34JJMGCT5KL/JMEN5gYb9Dm42PdBmbCT6FmlYQHKmYEUOtEgPx1GInjZ4KcCVFakQo6Xh88rg+",
-	"OGJ2xIuJk/W3Fxq5UAmgqjgVHia93d4gU2A9qpUcq55TDVMu09ANkGrAh0SOwUwA1kOXqpSrEXGE6PJE",
-	"+UpTqolqVqQ9Yn13+VxrRYXWbpw+PHQqjUHA2xV6shpvit6lxUv5hTKWpyl8NYzX1u38k55TNqIY1K0A",
-	"pCLGedYA9izmPuOsj91Cb0iWvLAebBELP9xkQA6cT+H+rfVNNMj4Vhj7isu0XfsIX6Qo+Wk7G3DlVA3H",
-	"FaCOZnfyyKbcZy8MnrIN23EBmM70WQRqMN7EPWLvS5sEPUmJyKD/eua5XlOJtNl0BM1Ezw1Dp5aeqenu",
-	"j2SX5Fj9ov619vPc3MDC/DIT6sXzYtFGOiOnoRh/h811ayrVBgxK5yJDdgfcDgD7I+45rhZwa0nDbpSe",
-	"1wSe5Vi92HFbSknwYGVRuZpfCrz2yGN+pqczrhZOpnQOPVp5lnbOOsdaJsNjeJUOYlE322+Y+ithJzo5",
-	"uA6tMTSdRvU1lRzdHncNuatlewMT9/fYrR2AdtcdW6za1GDKQtWG4rdyzK3OjsolpGNh+xhYDL0kThCd",
-	"X0puD1k5I+cSTaXKLcHmIU0igrCfhXL0G7EIULmGQJlWZehvTotc4sf3EaaGbb040N+didcCVGjNrrtz",
-	"jp1efl2sDnu/hGez094fExhdrQjUOr+vdaWhQAmRiAT30M3EycbQSQqqB3yJyxevsWBrJNVYZLNMxjjY",
-	"qN+cdrZVR5gGOfeIfF+AIxyFif+q3OAgrNsLp5n0JtrY3lqt5AbzSoNJaiQvSRQba0FFnv3Q4vxaJ6KP",
-	"7Czct/eBNZpNAYk7TnN6dfXTT9rYn+FdWonE4AB3nkYr3qu16gOowA6N/2SYXF39xNwOsxuxAN5a90QO",
-	"yHtb956bfDbT2Rqr85xZniFHqVRs/E85ewCaaHpWgvYOjPO2wKkNbrvMfDLJdAN9CcT5iJJyVPUZoWN4",
-	"7GxqqpziY6x49BHJFOA6KEiT6nGXTYXN5BA/PdaZzi3CuCAjCmYYRII8yGhFow1Mtpakjyn7NEwQmGfc",
-	"DxOZJELhVN9cnD9/dXFkPxaeUSYKKkPiGXajlR1W5n4hbwXMB/tI8pnbN85+z51rTNxJeKnXRjNxp87x",
-	"WZswGl4DJgTe/bR+wBBqbkTSBZdS8MSvIeZN7FwoS7yu2FfsqYsbNdhTi0Q1e7ORfBvYg1/gV+HT9Hee",
-	"ZXyxdd7QiWf1ADtJ5bZz1sG26ghwxMrJhY7usMqlC+QZDtp7Lg3UfkYpR84xeDmihKrnSG41MnfuIR/I",
-	"+Rvi2bkBkJBRCcGo6/mF6f1gml4FFKrD/2aT8rCCT3erXJuK6cB3Vo0zYGpk7yfanxc3EjMCA5wyAz8b",
-	"BqvDcXTz+Orr2dxrtF7MBsu4vpKNPLyN/enwqHutY3Mr9pUWsVmS2Q2LvrmErXyU3EL+f9xdbW/jNhL+",
-	"K4S/9A6QHW/usl0kuA9pttvN4bYbbJz2gMuipiXaFiKRhkjZMYr97wfODCk5lhz5Rc6mn9p4bYnkkMN5",
-	"eeYZPE5MSd89HP6phGnXNTyLB13Lwx6LY8DXGkrkuOC1/aXSBnMhT1+EtZCnL4hZ2+7AltXkZqJCIFkP",
-	"mA7VzP4XSbHs/4nHWZwtn2AVJJHWY3lNbOxurLkUHWNeewJpnQbQARQub67XGQC3xiAM0PSuTDBflIqW",
-	"Vgqg6sxxx5TWygF7Oea9dtn2aiIfQBfKS2L25jORMbEn/bObRUIc0d4zeecvLufsOKLrcs/AvQTD2yWt",
-	"vCvf47GTyo7ZTq6evC0zy7neBMv9iSdchoUTD99miYgmIgvchzWMd+ekA7F4KmA8WcBlmqepiKxjDSID",
-	"RL9auP4z1qu/l9AUTkmWSxMnTKpFj70H/GYGwY27wdUFGxo1BHIX7xdHnJxi6rqaCi5N4fRHwMFg3G9S",
-	"Jc3UXu1jXsld9Yswd7oS8FuRNsggRZeJ0uxGy3O4igJn3gUUiQvKJl4ATH3BCo17ZocKxb7aLiBPcGng",
-	"iJWaCk1F2mP2rnXFm75qs+B1dK+O+LImPDBa1iE63/V3AU/Cmn3IVNpp+uWB6tSx+hk0qvYlB3Q1oQd4",
-	"EkiwFgPbb/6kHVkU27TfQRpfBEQUWkVnL7hmPElUaC+voDgzJdWFaqmJ7joZ5dFkU/sg60xTcOWZNhM/",
-	"0ZNaXGN8Rau2GM2ipFAxX40KDzLzRpHie2bF123klSVvEFLw8oZLWhvQwQgLxVuk7hbGWbwuDoiRG3OD",
-	"Na3xSz+qBUvzcAp0lxWXh70VSqrD2r95EtnVpfJnnggZ8Yyk/be7wdXfewxA1nrKMdANlLCUHIKvASRs",
-	"iKPvAXOn9XLLBdCuTyLdNEP8e+jcY19oAx1J+JL6lRePTNU8lpOhZ6StdKEPIfId2QV4ClCJ89M+BMIF",
-	"13lm9W44y/+YqhwYdMDxK11KdjntAM/6wbt+8KbfB1N5ROwDUJ+kctOcQgCn39hfrwKogqV1UP/aNwbY",
-	"Zm+v6Ys4SvbkTZ5lcShcWgrC0yGQbHC0lSCmJkt6rlrBX0eJeL9ChbPRtPugsgJGSSlY0GNge9UYVMV2",
-	"WStY+fEUsijYavDdj28x57Kx82DVG6C1YvUbzvqlN5z1n3tBm9aEXetW77ly6yDqElFICCEYEKUOyp0k",
-	"plb3paqivfEWFgfeXPXtr8jhGI6WQ8SIoHug2dXtb2DXKynYv28//8oUqAvGwW8OoOWqG1pAyGnkncgU",
-	"EAIBP4s0IpuTV0BpInIY7iVnocqyMuMtoo5oFOT/QB1cj13Tk2j9pnwuwHECTnHk61IG8b8XntiYhblh",
-	"3LA0jmQ8mRq8Y+4lZbWgQ5Tp3ct7iYTnsAgj8iPxpvnl5wHDpRxa4w9bd7B8VjZZKlzAmwzSDSLXPwBZ",
-	"NMOcIUwIfUs7jeBejpZwebrbymoTzZdMmanIFrEWF0gWwWcCkDzahemq3MCfH609XOMJVp1OSmRWV6yF",
-	"el4qV8O/7LFKkLmGpldTtlbNIxfrYzudKx4mvO17dy+303OPXRmt67q1sXbsHjyxMmzyvVnC42eeWJng",
-	"HsfJa8luD54EiJBb2776vBTmgfaTqCyWyGRu1D5q+OTPTC2+nRRqbwPCM4uNcN1srTb0REJSTLiJ54Kh",
-	"IQjxLgcwScTYl8ei5SwcAxf6M1zXoTavcFCN4kgD1NA/aIbkU73qXhyZWmxsxOFxFLE0b//ZaWIA7Ggz",
-	"Z4JrP3Lfb4ISMtSSAvk6tL1l4EZacAzNIYCyuW0MK3hViPjIGS2MjKhF3SGl/XSQUtwHgST/HHZoRdx1",
-	"RxscLehnjRZnaBd9e0PAtot0ZsjQdvlRJNq2dnivNnp6kxF9RLuyode0GrWiOio730b6akPmmfSjNUZ1",
-	"oXJksgyYVrCbUAwMMpdei8+4NlbbLESS9NilRKEUYsIgjPa39JqH/VQkO5585xV3zvu9/mnQcQOw5tLd",
-	"l07QmfgvvOmdWX86Vdnyj0k8Kn7WPws6JuPjcRzaf4DP3mynD8pCP7IuaHm/3QrjA3cN91zVsSeDYSPo",
-	"y4dEfWxHq8xQZMdbzHu1q7jTSEH87PUHXA8XBLDU2H4GmDpULqNaWgqExFXyQ9hvlNgh8M8u/PevwQxh",
-	"l7Z1JBoivnZBotVsyheFotkle6VQtFyvcnnvBEVDOxPDIgSWcf19fF0iQC+sWx1ao7jmdj/oMh72SBwD",
-	"hbatMI4DQ9tfLIdHydgxvQAMzb72BWFo2+2PGhV5MuahUXiN16vKUEGtRAilBLBdiMqBTRQzSmHREBxq",
-	"DeVErnhppSUOT5Bbx9VQEOd0yuOkql5Iow74QAN8DRr1C2StoPEiUlAwWl4s64AFWkwVS5SG+ETaVHz2",
-	"I23ErJvP1pljV+RpneENRTwDbFf7wBYq84WEkFDDGpcC7nYBNMM8S2KB8WQBjBoDClIUxDxKlOKoGC+0",
-	"N2sdXA4E+59YPuzDL7ZNb9yW8HF2Cu03o0VAHIqMioqMo9ICljeSAjSc3WIz1TaoXdlM2wBWV+CpARnw",
-	"4GOoGXTnkEu4bupN+J0bZB8Bed5+n2sn0mqE63N3f+1hn/MkF0+ArOwGS9+hmQfW1ay1OK87vl5Qh6MH",
-	"9DbKg1jCmArTBA0WykOBolpNDsRyHhvR5RHvvnHuG0ayC//tOhLpTBkhw2UXS08r0wWnz1ao7RXMdPiu",
-	"eCYIwurS/eM8SZoHKj8v5F8WFPxU6xUIYE+3Cadkb6OnIR742ukutx09X6EUj8ZRVDElLzaRUG1wE/c+",
-	"SN8tZnhNm+0is7nIojj09es1hU9sLrJ4HPuebNyIUs4eal2NAcgRMwrJWn1BcMojUViqiPKltwZEHwqQ",
-	"DxJ1paP6G37fVbW3dAOV3tJmjQV1c7eaWI3dUuzYotlxpG4ivslEIrjDTqwShpUKvtNcG4SX1UmgmmPv",
-	"oMuvWyAqWVn7len/oNkoj5NoS7T9QoygFdAWndQukbbKeXbxBBrYP4jlDpHY393rX30JLs2kVZvvxrr0",
-	"mqnc6DgShb5C/OSYGjzt3AjH7YWGLdUikcTg5idqgl6d76y2QJAtdBkhLnMhawOgtHSvC1q78IPev8Pa",
-	"78j4YFgieKQ9IrZghi942KkVV5VWO/wyHvx0tBoG3VEilWHQT76HPsbOHmIZMTtlrKkB3tVzNvxv99c8",
-	"SdRMd2/jiYQ2YFACNJy/+VfRW20qHtnHT5dX3duPl93Ts7f2oaWfDuJUaMPT2TCwLgv0a4p8V1bXdc0R",
-	"UFMQzH4EJC7NO69BJAYi6nY2qKxTN09HwTnlhiZNSD2gHalP4B5k0+3oIpG6WzEyepngkTWsSh+NeZyI",
-	"yMrfTrxzDgC3qs5sSEs3NWamz09OwrhHL+upbEId8yQKrbn/RQv0AuFmevPxu7HtdBDr76ETumjiBr2u",
-	"qNUx4kVjDfyy4BD+ow/ldtVWyPviBW36Vt+ZxUKzXrZqsvhyG2sAIHMRiTdwLUOe4p4PtVnAXT/JBH2y",
-	"iajKmzKUx7WalMjUrKLVTrkzNaeEpM+RXWADgGxZlZJwrz6+x374bdIitsT1jPX7hNi1oCQoVZk42O7Y",
-	"zJP7GSWJFf3EnQmJTmrQsqg0YgdCf9e213EEyJldW2dQMAmo0G2Etlrl/2fH8ZKf/++rPQcYFLJ/fLVf",
-	"zOZuhYlLFtaQ3ldFWQjVaNKR5VN0FTzkGiQ7jMt6OWMMv9JPHIvv+q8AVYS2GxF+uLe4+NX6bz4hQZ/r",
-	"95/LJ42xS5RpunKgikUxnh5rCrpMKcQdF8RO6+caAfnxWrY2l+DAh2oWo8Hr2H+K35YHVTEKOmQBmI8w",
-	"gBQ5vP3wy+KvWW8qfDB2wwOZpq/GR7Jjo+APIaPSnBKRmdonZjSzgtdMU+Jynd+sBN8iCrPq1QYM0JRq",
-	"IgOHirTPHPlaXXoQguK+ff32/wAAAP//",
+	"7P3rchw3tieKvwr+nB3hdk+SpqiLbTEmJtiybGu3ZGmTUveO6O0pojJRVWhmJbIBJEvV3or4fzoPcB7i",
+	"PNg8yQmsBSCRWUBeSlRPT5zZH3bLrEwkrgvr8lu/9dtJLra1qFil1cnz305qKumWaSbhv15VL9yv5j8L",
+	"pnLJa81FdfL85P2GEf9yRqgityVX+rVYv2b3rFS3pKJbpgjXZyfZCTev1FRvTrIT8/eT5+2XT7ITyf7W",
+	"cMmKk+daNiw7UfmGban56JZ+fM2qtd6cPH9ynp1seeX+81F2ove1aUlpyav1yadPmelyI5WQh/29rdhH",
+	"vcjh11siVkRvGKnpmpElWwnJfC//1jC5D7qJ7SX69PT8PN6NV4V5MjJsXgyO918kW508P/kv37QL8w3+",
+	"qr55VbjGV2+ozjfxRXn5nq7N+HYbqsmOKiIZLfzoNowWTLbdebU6xbbCTrCPdFuX5uf/OPn2P05OMjMG",
+	"zaRp4H/8x8lfzk+///W3R9mj7z79x8m/nMQn4DVV+uU9q3QwE/2Pm2dO4aHTVz+kpvhRaopf8y3Xvu3e",
+	"spXwY9hkwVa0KbVtcEs/8m2ztSu45RX+V7upeKXZmkn7rTc03/CKxWfcfNLMOCVbfMxtr7xslGYycQDs",
+	"w4PboV2JnZB3TJ5edBfjL/T072Y1fmf/cXb662/n2cXTR5/cL1//99QKvaG8jA9oS3n5lSJVs10me48/",
+	"DnZ+JeSWapzLZ09OJkzzL9B29NzA/xx7cqBd+wnsd3TcZl63tX6Aofvt9egc/m/C2N9WeWJ/KbO/7tie",
+	"bOkdU6QSesOrNdE7njOy4+a/CCUF3T+HXQePm64xpQlXhFZqxyQrjIzmKBJQ5GVESCLZqlGsgHbIk/Pv",
+	"yW7DJIOG8EWiNmKnUJxwBf9VEVHlIDHb/ZmXomKnYnWqNqI+fZSUNwXb1kKzKt+f/pHtU4f+4nySsH9H",
+	"lUrsl9r89NmS9rqp4msim2psm8imGt4jYzvihuWS6YEzoeCBo0cZtG8/qFmd+pT56bOP32uxHppRstsI",
+	"xYj5liJUMri6LmEvllTDdl6Rkq00EY1OXdg47ZOn+bVY3zAqY7fp26rck5JXTOHp0BuuiGYfdUZ4RZq6",
+	"ZtKcoFKYU5JTldQhFH5gaK8f7m7TMR6VCb9YASDKgkmiN7SCriW/Dq1EBXNBNTvVHCRrvAeikbEu3DB5",
+	"z3OmzPhxuZZ7s05cGkF1SWhZukvQrOuEZVP4pbCbXLOtiiiBvZ7CZf4Kn33a/kylpHs3jg+Vjl12biYr",
+	"tpsykw20csRMvmFa8lz9KMX2sBNXFdmIRlqhTG61uCVNVTKlyJrfsyrVm5Vp7fjOvBex+dhN+rQWn/Hh",
+	"P/NCJ3TXlTls2iyEtpcdBRlAlyUjeSPv2aTuSaZE2UC7U0WU7dt1+6bp8QdF1yy+athdqbS5eC+xy3bH",
+	"b0WlNwcdba/Ki/OLZ6ePHp2eP5q6skM9/8HucuhrbFE7PcWOctAiyJbRSl8SLbZCysjS97t8ke5yb0eM",
+	"d/iTuUxULSrF4Iy/k2JZMpjoXFTa2py0rkueUzOSb2p84r/+VYmqoxubNwroBF0vRKMVL9jCKcnZScE0",
+	"aLrmZ3ePFILZKTDGj7UF4QUiWcmoYt/8/iQ7WXFWFifPT+6ZVFxU6ozWHG7BLSv2J89PXmyEubAo0Whz",
+	"gfqFovErRYw9fGYvTab0gpumzh99/z19tLw4NWrh6bfm/31n/t958H9mKjXVjTLyzkg0rmEV/kALco2N",
+	"tQeMLkWjny9LWt0ZWThtDdxswzp0t8s1KoSgHK4oL5kxWFGNg4W6ZlruT69WOqZFw5/JRuzIllZ7olgu",
+	"qkIdqqVbuifGojkjN0xb3fPie0Krgjw9f3zW2UuRS/vfT+00nKJ12e3Ez2KHOoNYQ4ugyzYF1yQ39xJc",
+	"Svh69ENeYsHk2Bkzv1/lOVPq5ce6pLxi8OFaippJzXEPU3V32Js/bwTJaQWnynlD3MV2cJN1767sZMly",
+	"2igWa5VqaNLo9BkRldl45tjkjDCab+Z9pmT3rBzbMzh88O7ApcuVMs3Fu7ZqypJQeIPsRFMWRNM7UJAO",
+	"OiOWf2W5ji1AqG/+xT3nettOTgYT/6tv2j74KTsJu2wkRmX0wL+cVMKa3dTsbdPV4O22Y/i2O3CHq62n",
+	"3n3ZCS+i61AJnVpbvWF7UjFWGJttJeTI1HVbqKUwP3zzy9Wblxlh1T2Xotqyyv2FFltemVbxMIgSbcFc",
+	"MqoZ/N2cXtuK+SVoItqRRsWkgdn6VN2p6Cs7WmlWDFi8vDIiooi93dsZ4FODLmTtLrHtZ2ad0nvDru4L",
+	"GDmsalFw0xNavgtWe0VLxbLeBnCrN+IPDJepr/YHrpzfwaL8J67Bf/7OTv5/BjP/nwWrS7E3//z6G+vf",
+	"Of31v379L6MTZDswOg2veWyjezni/zEuJtyp+RTRxztLB03GO6b5Pdf7zzt4y3304N3xqgglAs46uma1",
+	"5PAv9lGzqoB/3nPF8eetuGdFRFr0hkXNDoSPQBeGxvcwc27nKiLbZVNGZQyrjGRh5npe7gnXipUrc+bC",
+	"q2T86EHr2dAylkzGhGd+V4ldyYo1KxZzFrTzYmJ1c1ot8g2t1vGB6w1DwWfUASZBGQmaBZ1B8RLuUh7K",
+	"u6UQJaMVfEJUKCcitnGTbyAeUomCnYnVquQVu71sAw6/f7s0SiJd8pLr/e9BTwQdaWvs5qiwbE/+FNdV",
+	"dgIbdzH/hhpvueTVXVxow9isEvzhFRoa6DvEuW5U/P6vQHmPLKNTs+P3oyCFiLan2D2TVnC4872jsjI/",
+	"Zye55JrnNH7j21VfSEatkZF6JLn3/O+NczlMm3+lqdQz10w1ifsfZqhmoi5xk1vvLbqDl9YLE2luu6Uy",
+	"NeFckZ0U1XriddwekGBF2i63X/PrbPdWZyo6ZzkpXh5EhIKc+ozryrx/g4v/rtEzVYl2w40qE03clRUK",
+	"dLNEE30y4eCw5ejg6lqKe1r+iPbwrKHlG8Hz3oqMGiQ+WHfgk0X5Aob5V4qY985ALNEl6viH4sX6zyPi",
+	"xQ39t4iAx7+0EsS+l7XRH/dwZoc4rhXYGBY8dDDN2cnH07U4tX+sec3MvXHWnfrgoVO+rYW9WqnZLidr",
+	"rjfN8iwX22+qpixFrfz/uuagS65J5+4fXMyEo55yrQhsGEJJzaQSlY0XqTNinhKNrhuNbny/YiqzD2U+",
+	"KrVY7uHC9f9NQTh19xC+PP0sd+Yssr1qKbZ1ZHe9oXuyEWVBJFsxaY6yysiy0cRYjObKoQRjLlH5qRnF",
+	"vh1aQaBiwAjPyJ+53pCKcVRDzDukEpIY+0VZGb3bCCMyyYaqjiWtBcxlqw1coimnCC13dK/Md+ZZ/kYw",
+	"iEYvrKemEyj/7tmTTqj84un3F6OxTDTEZh333imxizP3gNxghOohzkdTcP2y0jJme+RO6bPuRwVdbrTz",
+	"+0X1CpprxKQc/jLjus8lK1ilOU2E7RVTiovK2OtX714RLe7wSthRRQqzgXdcbzKr7ZO6WZY8B/BC4OuF",
+	"4eCbd8X28cfd93+raXRMzq164AIkuShYRijotUYhBCAQOBhADaEE7/OCFGzFKxA90EcjBrhCZxaceGij",
+	"Yoguyo2wbWpCrYuxkeo5efId+Z//1/9NLp7cohPxnpYNU+b5f715+8slqeAYDZ7aVdK9T4tCmlMHjsMt",
+	"I+bJs7Tu3G3glZnikubgxwBvpPUGD3gHwjWw24nQmkenP3QqRy83Ze/PQUFpdvo1Pgqa898mDCTfUF5l",
+	"MN+i0WRN667C4dAeEb/tgZYIKh6ejsydrcCHY0cRVUlM1x9E8WtPe0Q+BqixcQ/lgHYYTPQhNM1iMG7h",
+	"FFRCGzNQ7Fhhjoz5z3ta8iIjt+iOvyVLKdCX6pQTcQeTBa2YpUC3fdSnaTryJyb5yoZVDqePVVrafx76",
+	"1cGtby5qkm9YfseKSUufnax4VfBqHWn1SpOtUEYsbJqqkNiiX7lu1+o2SBQx+/4WBR2NbEPzWuYbjq1d",
+	"f0tsGE24LSu2s0GFCTNimlmkrWlsi5jF2EMsqboD2MGGfYxLkbu4HrvjumJKDa6nscAVMWaYUW3RJ+Qg",
+	"bOawoy2Pqy62NbWLNDKzsCndZrLTFg472BTxI6M35rbLqRbyD2zNq7nuWav4H9hJkqGalRFlXTX1RlRw",
+	"oPq4wzEI0oF2P2UkTeTQTXW//C0WdCP/dg2Xrvfo07qGSxOURaop+XD9GhGK7375ifAtXbOE6wQARYd3",
+	"QEWWVLHHFxmooPuaGdGkBamp0vGmGsnTkQ3fYUX3U/37HuxkWoaJiM31H2h+19Qpn3HSZO7JsRGXso6d",
+	"JnNPKv53NvH4MylFNGSyh4APSPBLYoNshK/MXwtemPsg7kWL7nbTqRUvWduS2SJgzJil+Mrqv2QJ0/YV",
+	"2UmRWM97uDO8gyo+k+b+Mto4q4yWKZnSQkL3NeGVMZ8qwra13sOmXFrE1BGeikRIBxf/IZQCu40i0t88",
+	"UViX+ngLN+7p6apC78XD6/meyf0C9N+YSG+kIkumd4xVRO+EXVl1Ft2Edww9AIl7wd4B9ioylvwdq3W8",
+	"KU3lOiY6fkSUmrtORKWlKI1CWWHMUT1+/s03f/jw4o8v33/z7vrlj6/+fVwe2G9lnbmwo4lOqaRVvnlP",
+	"14ezCfiPlA9oyA1srb3ob9avcmj20ki4/GqpWKXJzhwhcDNgl5SHLjhLYAPKIbHm+fgsWcim62nmxzo4",
+	"RRGtawm/DU3DjIPll2LMDWC/Gnwj2u+msNuuJ++3oql6trVolmUgW6wjDw1rOtf37t5JhAG2jKpGjksJ",
+	"6P4b+/Cwt3Ir7llqn5rf0pIZfqelEQxrY7rxFcILQKOjVSWaKp9zA6pc1BOHdgOPmnc2VMa9wKEQ6Qvb",
+	"JoUNATdTEdVUAKYLGLzuiBLLH/fR4hDDeIVb0cztLT8mvzi2U53N0dld6R38IJcWnoXjYxjd3RiGx+vG",
+	"S9kt2wq5X6z50v9pHfycC6Wjlic2Pj800p7k/sUiCSU5LVlVUNkuOPuYl43i9+yN81Kex3ZBP0PjPAi2",
+	"tJLh2GPcntY+uM78vefE9caW3Wx4F1gINTqEEZEHSR7WAUaNJsg7IfpAInzeCT0w0Hcbnm9IzWTOKk3X",
+	"gMvFz5vOAV70kjw6Pz9E5wYQ7na6xzzILZ77+0GZkE7FMrOpGd1mDsSUuSDFIZjpc2y+CWIifdBu3CK5",
+	"Y2Z6jM4I2xj2Gcxo3+Xo4XpBa5pzvb9uSntqpsd0jLonhdgSgf499AYYa7EKp8qsdG5GhDdFT0Vo1H5h",
+	"pITdIzEj1bSLiYlmM1FNSkYB7A1ZRUa7tAv34t0HsCR4ZfY9OKx3G6qNspeRogGLwp4O+K5Hmdr0KKOw",
+	"BsfrjJxn9sSB5pSZkXx/jhtW7ThqW1wTsVqd9SRDsFPPYzs1/H5cRG3EjpSiWmfk8bmxmB8/Oz+/jPXo",
+	"8fl55+vmwbHPmxkX90zmYmtzIROavLnJLQ5DSLu6uCBbuidLZmw1Ju+NkDk/e2T6+SjRzSfxS3V00oLr",
+	"9uA4vKC1ito602Evtokf2hc+oR90gvT+0T72KTvhVd2MQ2zgIZBTvMTTVpZvVyfP/zKSY0B5Cff8p1+z",
+	"tMfv4hzyL5VF6msAY2UuA4mhDldB/s8KoL6QktRxFWjwcZkTZQwKMLO4VrjeudH3tFlyqsB9+ynrpX3H",
+	"RUfy77EFjXh9zIHeSa41qzJIGTLH2vzvZRBsJUrTffDfweXWNu5idYuCry0w90Ae+mcscj+ubsom8cNs",
+	"s8ZuP5sWFVVlNavnt2dMuFjUlt6xKq3vB1ajQiW/FOKOFYTq56QSOxuLwyetGYAaywwjoJGJMGTN5JaW",
+	"vLobN1GD840NRlbucMEzl+PnVsnNbmcnB7P0a1rm/NCRMD3kSojxG8xo8Y288K+EGMEhPNkXsD1DZSH2",
+	"+1Rfc9IWTSL2nOYSN2BpsZ81TLslj3onhc6zaTVT1/MGn486pK2l2Gpr4bz7T80zBntyJHIhuqD7YTw+",
+	"LQ03jJY67sCBWED0l1Ks4/7k0mhtkBY7D2pSC6mnS0A7Be+EjAbhJAOUoBqU30d551KCbqazDScWW/WL",
+	"45ciGADO9NBmsB3uCSeEQ4xOo2b1C/voUbjgO7Yf2h7Tl3/LlErttWloBTOWAKxwDGB20vE333EHPzvR",
+	"TOnRV94zpa9Z7TYr5uuN7Zk74D/AhwN5kd4OzXqjHWvH9PCW0bxyeHf65U61pvlm63iBIogQs3dRRUU9",
+	"U1tmCIop8h3RMKYUX/mvRXPgHiTelob5KHMoJI7FBk9dzilZ03vmUHdGKwe1isWTsSzVRbSj+NusSUmC",
+	"FzesFAPej/Q4MMcj3ne9LeM9//n9m9culBy2CJFCyD1sarAXyRv+h0uyZrBD39E1BiwweY1QspRipxIz",
+	"Z5RFFR/Sji0dDouBR8AYMmaDQXjEdC5DI8gxkkwXSFWCCeaVRj+H8qvuHXStvpoBGow8mrj7apbknLEg",
+	"syBARnnl9iOEhng84msxKyrGzoDpOxbsj7C71vCzFC6r2dmokuW85nGhAMhg/7vDisGZGdh3ePYGz+XU",
+	"lobcgvbHBGr3o06i3szHgfAj2OTxVsTolMwVMEfCZz0+HbB1lkoA0/Pb3Auc9s6KOkGbtZw9MDVWOLhT",
+	"2r0bgl0YvbLMDQVIs4gu+wUsnxWv1kzWksc8kDc/X51ePH02iKLaCKVnpipwpRom56UeVEIvqMugnzZy",
+	"8woyhMxQd5i0YOFJeQk4eD8i/353XjtdCYcy09Jpt8ZVozdCRlM98+4G6i7ou5dvzoY2yT/TxjpixdPB",
+	"z77t4c91d53CyXuQhXqIIGUoEo6PVAatvJWOmSK5dab3DhpjxWAns5N8Q8uSRdNLXwK8yYI5kFyIKyKw",
+	"Wciq31qyyYgBL1muhYzvwKJSqb8vEBq3UEzH8QH4jLlXkk24BP5DZxJdLu7YPoUzdz8nv822KYeFFEKr",
+	"8d3dTnY4Ra5h1wxOUGeowcAOpqkzru4osu7OmbT75ke1B7bQRuv69PyRB3OCWPbO/lAFBQ8+EfdMEmN6",
+	"ku/OL0lRKffyjpdFTiVkXeGTFs9lzIRWz3DRR/tdnCzzj1/HNumoNkudZL8kpnXVC7denEczHO1Wj5O6",
+	"BJ03J0uLsshgtNjpcEBmc6zyi0ePn51kJzu23AhxFx+U3xzxUb2/efUTEDByxME+ewIedEzoVmonpJ9b",
+	"+5kz8gtknoCq3Rv1k/PvnyU74Q5pb0sIpZ/DEpuR2kFlBHG9sNT2s1PndxEn7OiH0P3Af7fZ0vxUbejF",
+	"02df+8Hbr0LqWv/TT59mSWkR//CbqxfwLfttXrTT3ZnOS0AhooxFdITjlgOb0O9QzCcqIKY0bQm6si4C",
+	"N6naHd0hKcutwbiykba8UVpsmVREVOWe/I591ExWtHRPkiUi379+7oZqB33H+l2NJwF7qRoDt3dOHlIt",
+	"Sa6NmXGwSE+yAbl8oG09t3QxQmMAuZ1qNFb3ytyxpBDgD9KyUX2AxbOnTx8/y46S+COC+CgRzKvoODMv",
+	"d79SxNjKwY2AVGrxYQ0iR7wrNfI5l0tFQZ7UG2mh0SE05dnj754MfyI7gXV+W5V75OeMTCyvTrAj0enc",
+	"sPzuJkKfAKkcTXVXiV0F1DqT2BRelKJiLzwPx2el9EJbSZdYn86FFoUlc0G+FlDZqnUiJyoREYh7+C2p",
+	"i+1+dBbbrh76aa0JANRe1piDAHw0PNNPjDVPJb/4ykEXYun3A6kYQNwLvjoL3lJiy5ai2JMc2O0UEXrD",
+	"5I4rdkkogpX5qn3KvGkky5C9G+RtHaY7QLQa2D+/UpjA6fgJcyoltxpO3OmToCf1g8MHTB/DvnPtwNTw",
+	"uTMXGugm/KNR3N9KU5P8sb3kaiUjfC3YenBIXyngHAQy54aXGtyRfozI4exzzM0Vs6VrBnnmAI2ja0vP",
+	"Twl+MG5IT9s7sqkmbJ4Erw0gixap2Fs6PIlomYVYLVIzFmBqPD0j1UPjtW2OwvSRQXDNlZZ7l5Tj0vuj",
+	"nlrH8jU3kQCWegjnYp/ArRmdATP0LaOVIrSCtfBbYZeAjmKTqRU5/pwMh14XWwsqGAyz0fUb89ic6Cs2",
+	"3Jsqv7fHD+qGxfILrGgC9N1Mf6GT04cOZ8xez3zmB14yrePYAWFIwfKSSgA77iYHlYJbItUty7SjEkfe",
+	"5e2LVbd7bKtYed/DAxx/m8dT2a7ISjLm+QqiHrbjV8VjjKbNgM+wMidsJ4gjiL20+W0dB1DBi3kzY3Wm",
+	"oW4GuLbDM48kt5lF2raCGok4ZVPFU7gkwzOi0nrLYN+v/fuhejP1lX76j3Mw46dj53M+Si+8eWMYPa9O",
+	"jLeCjx4IIsdi7sBBh2i2ALV2sOnCNci6MiaywdMyy4+jn9n/hYFh02CXaZTYETCrg0/GZwUKsQRVXHrS",
+	"vG5SJGqiAFYdsqH3DGOm4OcHGPWk/KI0U4rN9bXKLuDjopINM25mdhCCeROj08n19Jf9IcWLLETFCl/x",
+	"5o6xWiGvjOkQ3GAhHF9YuJjTGmC0kC6EDdn9jX/+NZ5/HBd4b1fw2btmyUo2IS2yo5+37QKY3qc3xXeR",
+	"2LqjM8PNUAvlQaQzXvsYLEi7lfaRv/bG9/HEPBaVlw6C3Ce9uvO5ATDA1s8KXp61FE2Nrh9WcC0kKSTd",
+	"GdNhJc1DVIoGFRZXu2PybYeFQSL4ZhuTH/Nl9vOCzWtTeaPcaj4IZZRt7CgaYWMuHVS5mJuIBI0kNi0Q",
+	"diQcEmshiq4PokNCBKu5Y8sze2udser+7N3b6/dxTiLA0093W9iuXccIMY4J4k5PF2kRvtdsNQUz3YKF",
+	"IvfZtGQDj3Hsy0DPsp/TKmcp5p50lpEUWxCBWOQBcissooRVBV4JFrUL2SDO2aih2A4YF01lrFiuJ15o",
+	"Dnr5ZUHWneSA7qXvMS4x/aqPu6b6pNPloa14U9PIXjwKnpparp9tQpi5+rUQd32SD6QsW7I1rZAgQfOy",
+	"BB/L9NWZCXI9sKbhz4PzFMUkW2EyrD2HMx24bnsahk1RM5s5qhPZ1J05X0p7HxxcN4ZBQ+4FIUldNmvH",
+	"ewYnym65LCx05KqrRGiSJrmVsStDM/+nVsbMn3xr+7g2ps3j4Uuqqy+GzqM5rnSVIkzqlB2dkyoOBHJq",
+	"wGGJi0jEagVEpVewaCgoUGktjBLJ1CXSm5mlXJm1Rypl0GqFKAPmKEegYxvWlv/Laz9dgnmoRmM+AA4o",
+	"lsfD0YdkuMFYomabramXgGBUTO+ETPCDWZ7W9ExjobfDLLwJOYOJVzt+hskOBQzQd439GXtjbBKPogme",
+	"ygA2gXXVJ9A61tXhsnVTVVxfYvdhlNxaKPaLiKE5S2tYR7L5BxI/0t7v3tSWWCnVtZWUGopdM1rYujSH",
+	"5Tpm+IqCwQ444kYLLfkJNOOBkEGUW/Ha/4Z3yMbigpeAqWEzHIhuFjA8EXVztScpduPBjxGns1FXZ6Z8",
+	"hR66RAHBBxlt0qfXN0XcanQWo5tJaicns/tlcKfZOT7YahuRiNckpEwajzv0/WQMcSBqlpZy7VgmZsbF",
+	"O+0b6qbAxYbxA913axx3CuOFVY6h4PSTT6f4j4v2H/8S0w1/wOhI0VUjJqXot6/Ec/QByOmrh/tJd0aW",
+	"bca69Fhhkxe2yGD88RRevz1LyevDjj+I3P7B0ywfbhWnfg9aaiJvjOH1R/Ps5E1sNdrkndj26q3klt2z",
+	"2zexqwZBaiA6Cts5m+gOuRWsMFpbGPEHYjXzwAiMYNhgdR0OnP8Dw0p54Y2WmmLyst2f25UXyP/RNjDK",
+	"0mifm5ERaBte7hMl7kS14nIL9cq6M29RIoXFnx3yaabp5XJ6+LEA86XI7969fPM1mIoW7+YvUKg7IBul",
+	"cTNYmhmYrQTWYSjuZ0a/h6LbG0ZW4O9EzhUbU8NSNJOurIO1Swb7LMPy6Fp6cgdw8kxf0qNcbJKvUgVn",
+	"INHUBkh5RX5pyvJtrQjUH7ZFnJX28xZsQnLlppdrQteUV6SpoESnWcovMLMrykterRcqXmDZTS44YYxe",
+	"Yp6fPq8TaWf63Q1oaFZAmpnKLnDA8N1GlEYtgwiDkPHgEWzW4+WJkeKpQ8Gxjiew+LPpq9S7TQ7yxCfg",
+	"QPr9RVDIgHozcJVgLcTdRhBF77HcotmnEETDeuRw2XBtt2u8mmHNJBfFYsurRqe4tsVKW8gAijyALruz",
+	"mwrJb8V9rL0f0E+BqZ2QmurvQQu/xWXxKSfgvHCIhEZ1htFx4DjnYY+jfke55tX6FpBzVliipPUS3h9o",
+	"smf6sqWrV3RvOgrw+Vt7OG7DYGDFdkbz3lc5uMHtp4aJ7Juq5CpaQNLtTbGrbE0JmJTh6TkjrzQgxV1V",
+	"Gw9ksx4hLLMqHXmmQxbaBcrsW+EE99Nrp23o2JGIUu3YSkhrrsdEQKOYjGNqfhJtbXuGBUMyCx7EeGCB",
+	"MGiyo2bqKAChKRYJjBf1tFkW0ZPWNqcxcq20IuzeTES4G1CtPcnMP0pq/8Go+V9WMcnzyRhMZBTyRLK9",
+	"M2pFTXvInLTLnIrm5MZhLMFGGDxsw+9Gd0P+OkE1hFtvLmg9wfT23t8HG6o2bTY53LUw3XvRoJ3dETkh",
+	"iL0LL38yGm61fZky1BQKvC2nM6R0GVUg3CFttU4H6zYr0P4bj2xcbtinokrV2xWB1csczBOVmhkalW08",
+	"piSHjYtWT8LbJtCX5mmnPwYQQXzojPzMi4JVvhYOIIGhDM5WoAa7nSyXoPm0HlXw1WpUtJlnIIU2FWQx",
+	"v1hjDoSySjEeHGOsOiddtApEZXGMJQv5HGYAZGoqdaoaprRZMha59Nx70jLrZCO/XL15CblUbFuXVDP4",
+	"w3jIKLSsg6o5bo9MOo9ejBxfWhdNrjjhFFWbOMS1lVHzWRwwvg2+SOtvse7g8SmDDiVLQac08QgjXIL4",
+	"bEgsO4MHdMlWDzHnkmrimDVXUJXBWEWS0SKBA0s70tNkIJ3ine1l7ztytHn1ziZ1RIlCXOXWsRukCL36",
+	"I2wS/Q48RDr6oVPni9WAihotyfrEvqqidawoTP/FzeSgvVx1+Vkh/RCKvFpF3Fd27lyf2OIJHGGxpTqq",
+	"Uh12+F2bxRPJ5UrwJgwKfe5yKQb11wcR4cP0Y4nt2ga0I4ESzWrvCXYe3JT6PZNTxFh1h181VxqacUGK",
+	"bltDb1wKDkXPDha7OSb6HuM8fy8bdkAMfmh5ptJ4tugO6r7er6P/D/IckiVTvEDjCJIhPa51NMc17dR5",
+	"1TFPqcRIm8sCMZeGy7eABiwL1mXUBTQ0UY+jEzXZwXPpgWOwoTNbuhTdCgVTae73OepaS/1+cf6wvqHP",
+	"9tBckqex6fW019+N8tp/SW8OlJU1q2NuB0zH1t3iWqGXJ0F2gIUBmbfKic16Q3Q3uD20kKwgjlZ6QxXB",
+	"mjUFGz+XhwnKGdYajcSH+bpCFjHRdUWM9Ik5D+maaWdHjCT+x3o13eOSIf/Gz+/fv7tpsZUgoc0aOX6I",
+	"WFb/SLr4l3PbjErP+W4cWuGeQcvZO8/qRm2YusT4W//wPKDDx6zXlFvthtpEyQMqAHAdHJrX5qLDMUGt",
+	"KTxwRku3m47aks3xc+YcFXGs3ADjiDUQu6Qi3iEBxy1zPH5V/uBRzY6OHnG22KbjM15yM1MR2xISZFPK",
+	"FNWNp40Bj8hBPm0gSKk2JnOK/dcB6h8m4NWwwQCcUcEhSb2yrKfTmp1PxOsLBh7+cv+5CV2t19+dydYH",
+	"rxCHkHTFx3K2sEeBp9QvmF2dUdYxt40exsazW/JL2nYDNPIdj+NER2IpKlYsHGntrFSGDm39NNhLlMD+",
+	"1yxhmkI97IosGZQlek4o5q4F1FTmVBRsLWnBCmOqlgxqcFsstS9qVCEb9j4jlg0bqlpIsoarnFZImAZS",
+	"j33k5prhRkaswAWEzfq6FrzVVlyOvnREEiC0tSAKap14DR5351mKqr8/eGNw+6oKFGrhVjmTFUOjbLfZ",
+	"XyLdT8BM5CdBSNfxfxRlYSrr8G3FrA+tQn2TK7IWMPNQHWkHUyhFtT6LC67hRBn2seaSqTGZaWkCwMAq",
+	"aX4HlpgxILnetyXq0XP6lepVbfpKEVcNXjZlQEui0NP94KH6IDS/EeWoUP1ZYGL7VPE7r+pMyRCBMd2d",
+	"ULJ7Vo61/xoeAnfLipn5Gq4x6imL7KLZsmTWLxWucXR5Ig4aqNuQ4tFtKbICKeMq5CwZ1OcXlee4MCIh",
+	"7kMV9xYcfED6vAbAiUi1EQLqZxfGMD8srABoUSfT9ujnJlVnJ3VTlgtzkVkakUHAclOW1/bRT9kJ/GNC",
+	"CZR/c8/hOw2b8ELDfNn9/xXFQQ4xbBsKAbmgFE40G4ApHaWIQ75n+B23JuixivICBa3aAFZsyXKx9ana",
+	"WOfs9t9P7aSfvipuPQEIbQreL+1kTYBKuG8l+nnP4/nSP0mxs9YjepRBPbkklJRix7A4tLlmy6InSNP5",
+	"4zaJqPudXyAhrVXptZmWJPeEyiXVeTRohPxCFLKOEYLXgk7qZllyteksVsfEmskQYSHVP2OVjmgZp+Ny",
+	"G2329aIQqTQJ/F0L3WFsDoujTi1EcdNst9Squ2K7VFpUbAH4lMSV3KoBuPYrIddCa1ZdWliLthe3Vfta",
+	"wKHZqJJZTWRG7SjV0HIxniIJK9+iraE4Jrxb7oFewCtcqAqavoPwAX3LwQcmpk3eM1nwfAZW/E/2hZii",
+	"TDX5tys8+kYIdAGxoI8C4MgW37sXHAuxORqZufs1yM3rb1gjBrSQKi7xtrRgoL9bqSVA7/pw/RolhI2u",
+	"gBxb8XtGrPc0C/8sw/EpezInO4D/hP0b54KeU3LJS79ohrCtHtaex+7hC5ahkxmSIs3uYEqcsjVsJALR",
+	"YoRmJ+Zye2lMV5vV3aJsARkMkT7lYMDOBxvPypyxpzSroYOjawK0kNj4yHhb5owvgjdwHp8etaav3xC9",
+	"IhOM1qaj8SxSl3hgIzB2OcDrKsriM0o2wN62w/MOEt+PAdhCb34fxlnSX7TjWdpjboUI/4Ezkk+yE6si",
+	"J8LRvrVjaDZmuFTQKisYLVBfn5LKb0S5uZLsjeksIFrsM2KdaYRXedkUrDgj7+2FauxPS/hGIRe5gZon",
+	"O7pHB4kRT93QjjGYnRHlo08XT7+/mFBXuWe7T2FmmWeaOsNoSsvjVGZXrXrnku37AXcHhAA1AJDcSIaE",
+	"7JP9oJhTQ7tz9+jJt0++e/zsybdj01dL7stURKrOM9Q9slaPBh4A5q5IzEGi3PJEwyKSRxffOVO6t6JP",
+	"x4r/BhbflPl2R3ZR0iUrI7v5NfzdGdXWrbZtFKZn2jJLt3dsf2u0K/OP/wYQw9vMOtWC+GVYN9oZM06B",
+	"sx3plwf3obCL72J2u48LP76IKDmB3pQqX9v/xEj0rSf66drVqyV3bI/HULGS5Zouy6DaqtmI0aq1ZuEP",
+	"5xysYLjAkTAQJ31DFVTkhhBr5eh5UUBoQVRNZRCOd3sbAyagExDJVo2iqLjHdII4XjquVw1L9h8sBPSz",
+	"2J27zSWJIZ3na5Y7XPL1Zv5bKYqLflq66ZH7Rua4UAfIoWMjPcylx3EmSJncZgdepm5ubWD/21FPJmNq",
+	"O/YjL3UsTndlHea2ejCajBiD5JXSjBZtTTF3xaM1doLpg3sMKLlr39xunTSPgADJ+mrcC460Vekmv0Nz",
+	"Dg3UY7SHn6LVqNhqxTyAaWirmNcdpiQ4Jou1bXbqu/Oe7y3jGslEDr6fBeMYXuWH1RX/IaG112L9Okrf",
+	"OC+BUdR1LNT/GpDnvpQE8o8i+MvCJiZ4wlKE5O+xtoNTXwJaoSTDkePAG543TEhxrKNxArzOJBr5drjs",
+	"n0f8mTTVh7ty4wEQPaKO6SQJUz7wsDvddvohjKKbg6j7FxeXcclo9uJrEc3BtwV9UuzqQCzkq/64eAxW",
+	"GzKWVjzYGQU+XymnJa4l3cLFkkwEOSZc2g1MTiy6F4VftWxSrq907yggkuUpc1GP05uLO1bdwJMOGbco",
+	"6D4y+1cQbNuIHdnSak/MQ1gZ1bxDdrwsCY53UvAtjsqvPLE77AA3hp7vK5jW+G73m+soq901z+fMhEfF",
+	"2UlQobLcToM3th4/ezpqO49tBQTrK8ZCh7XZHZdBd9bIrGPWwtKYh1bJBEzg7G00XWj6dXonynI2uZZ5",
+	"e5E82NZDmYRvz2E6Db81MpIbbdOzZvT24HDXoizRG34JIBYj/s+GBEysqFBvl1qPkpkXVhUqHhIz/5T3",
+	"tIz7nTrtaAGOhZaWfiew3/GWG8Xk1OGDHI6O9x7AwljHdtFInkrRsOR55n0PT53U4MLsbWDLi2MG6Za1",
+	"KFhApYJfdjwPItwA4WxExjTUq86SB+sV3ZXWTD5EFJulst4sdUZeVc6jBUxD1CPBSYkAKK2QYxlDLaTg",
+	"qxWTzGJAD+5uVHQnqTiOqQyoPeNFLx1G1rc3avT3FDu2GyqsYuHL0IzNhLOB+E/ZiYXdTH7X8ogd2tBm",
+	"W/TJjLNjKy8dFKJi+6l1/wecBBNLhrywLAweGIPsUQQe77jXYsvg5/Tz60/1+wt797C/fxDa7mtlM6xx",
+	"J4sVWZqfZFOZE+zwN/Dk4a62m2g6+snunCNjM+ZtqAwUHbnTtR/mkPVtuwlVzIYJIEHqPAyHmBVDRzGy",
+	"4laAHEXTu0YHHiL8L8uK+mu8RFTAXjZENJq4yd59eI9HhCtyx11hgjNyVXXc1L6Gwu2aaoYYnFvJsADh",
+	"AsqX3hKqyI6V5WWb1k1uLWPgLfndcg96nXWVw9V061zkt5DLYFrOzB+bUqMb3VhJC1bd336dkVs35fbr",
+	"Li88aPtr82mXD6BqZnQTKH9gBnaLVs2tuUa8Q64Vi5iN7guWSn/SNgFhQIZQVa/quJpsGbn98dXL1z8s",
+	"fIe73ScUSswcZOXYl4GHRaFf2oioVQjQ7YBi/Y7uZeV0t/hflajOrunujU1pPJIdwGn1n6OQjhLdhd/s",
+	"hD89U2JbuAp5hA8Jz0XBTt12sP9tVZeO314zug2K3WYnsikT/lDbq2vPbZ46uQ/HupHmr4AN5zgxgpTW",
+	"f1IuiyKQhj3Mga324S9l+6RNTj4PQepGN5YNlPOC9L+4sv6ADI3/KL6KdG7TFXhBE3lM5Z5sUhSNg/Wu",
+	"guAwtSxekYzslLvjGDqNzuFRqYoBM/yL3dMY44Aa5rsyew3IishGlK4ATyyR1Azzud13lrsQdt9DsVX1",
+	"JtdNRDCAoQmdzeodvjdrprtB5adhdZlWc4yzxv0CGCBMC8ckvZZMg7jE6brBdBXJcqPIQqbgxtzCy70N",
+	"KpjGD9JTRz1AsHITMojtZoAvYiiD+iI90U0RUKH9whhsobaPh5gy6MdCVGWqMJURJOyesx3CIDFX9GDb",
+	"nZFXkA7U2Yq0somWrFTMTFgldlmYgNlqEl6eFsEEwA3RPxEWo3DkJh/bKkan9GUHezKvVMIWw2pvNsc1",
+	"4GydtqMhaMUMYm8pAXC447H89khED5qkq8htv6RqJL8gF5Ue1P+TZP8pIDqWdAefINE7nrNLcu68GqaX",
+	"U0NudF4aQL9wUjjyoLvJyZtPjNGf3PQFZv2khaRwIZoJWQkZGBvOjd0mcg+AmKKooYnreIDEcizwiL5n",
+	"DIveLplRzXgRgbwMz7PrRmKaY6GoZJ4bwvSmR3Vm5t9MhPybTg8X1HFfzk4SVYjCNgLFuzB/xtiekTBF",
+	"A3VEzB8T2vbLLs6vX7m2WuQ+FBPJWac1zS3KbZAq3T533ZRYoMOm5C0gESyVPGaltdnVA7lgY8U6CrG1",
+	"W+QQ1buuhGSLWjLFouS+vwA+/StbEStAvtMgtewrC4LnPtFfSNRT47eh/SqA7SOjBpC7Sn3EXsK5aCpt",
+	"1ASXUndE8lkiIx5+Mpd1skhHXdKcTQGGvvMPYiUXLXmepjgwL8V728hyoZrVin9MldoVRstasg2vCgeY",
+	"OAtTjCtCzfxlbQygFnJ6AUi7hzo98T3uDM1NbW8es/AoxY5zcAx/mh/5nIsn6rqqUmj4n9+/fwe7GvIn",
+	"hect8R50Xq0hlr+hveh7St+wuKPe50fm4yEwGaGU+3Lwo+Ar82/+LytLr8EvHAgUZZNwlcDw4CaaqXtJ",
+	"zrMubVyIDWjrEH37rIMoP58gqPsMNwOCuxcaoGCWmB8vgVsGfT2Hx/4s8Iud4QuAN/SxnVLktITKKTPD",
+	"zP8fuDoeQshHbJsKzUWylrTSjpozMd4DYwX2w8jBG2ftmUm9MyMRoiNl+kAZ7/tsfaNjyOkfaa5RIn1+",
+	"vdOpsL27nue5pkphEFILXUdVSLPDF8biPAovNQEf2PW6jbDB4KRduXh2L+zsZ3SYwiG3aYaS5UaN3kPM",
+	"P1aaytMquWr+PloBMklsGaGlL9d9ZFzR9vqgO+nhv7CAjVls4UU/vPFobngjCbTBXj3ETd6uzSGR7PBa",
+	"eSSMWZmSrZJlFNoafnFOG3DJWRCXz3np0dynhBiO8aCzwUPx6ZtLMhznQX2/sXwuLllXrD3M2CeNuhIM",
+	"LUONhNFhzF0FjJPwO18Rio066vUJjphpDKsxTR+zyoFGKxFNqHT8Rr4xIzTdzmmjYArMoNzzwK5g4Udm",
+	"hIC3Miu0S8YZphUw7fEWR5c3iDb9kwFhjkF5JAAG4SgfBGcADSaJhpNH4/iAnLN9enXEzHTGZUma7Pgz",
+	"KYbTxMGRMwMFRsDFDevzORcRjCebtKcdjvwXuw5JrPhh8vYMLSLh6BtjnjrgRRpmO1rpP4BvIWo7pnws",
+	"etNsl7XklZ5cELEbyG/R1EAjYBkDEgVDOvP9IBdtZwG/nNHs/RIHm1fUrCIlw8Ivcg8kLsbmWxtTSuEv",
+	"thwT5jzCD+YuugNkypbuiWKsxwR1SbZsu2QS8y9dpq9Gi9ZpvebTJ9kJfgl2OrwSVX/NAOab+5+f0hWd",
+	"TH7Pqg/1G5pvotlP6SKrAU7YpqeCq+xelM2WGfMUYv4VwRjUFj+gSCV24AkYsPz7Dm7XhWj/jVk4OpM9",
+	"0ouPNNflHm5zsfLhD3PThw6AA3DgERnu88jRZiVdHySLpphBfpKiqd8zGrny1uanuCyyzw8fUnzfPh39",
+	"tjkPV+pu5l73PqkgBvVsNIsCcs9nA646daLnTzt8M7M9Tk7BGxq704ypPOotMc+kSKNbaxJYHxyUhnvX",
+	"thFW/8XxGFSCLKXYKSaNBlKoswnQZLhNUgTIlskqMP4d0aaZEaTfBHBG+2+lMUPS/BVI7qMS8mcRy1z2",
+	"iImIAuR4NT83HpdgsrryeU4QMlXIzEFVAAQAOuypLFV9HLCtBGbH4XodnXNRFvMvj3aC5vKEu/k4YlT2",
+	"o7FRvCo6bTYNuG361OmhVdB26VVRsiFKXCwVkeYI9fzhCBadXdhUSDZQ00AyIBDDtgOGq4LuJ3KF5ba+",
+	"d4QfniuyFZXeZKSpiRZky4uKrzd6RsuLmslFgcWxp7xSN7HYgBGZrCAwFxM/PqZhr2sMTE9wBkx1TW7Z",
+	"Vsj9YsuXExuGyR1r+4MxYa62oqm0Oo6wE11BiVLH6KxMJacOMXFOu7OncJ1ZBLAF/NruZsHJwo3RmWG7",
+	"gu6AuMmMn/4yYXHkjZSsymMV7sC1ZDTMWhptMM66Nctg6QmS47OuX23pmr2gMpXyBrXqFTI4CZQJZoYv",
+	"yZKVYoculVIgNH4lGSMFV3eZrc9iGSkRm2ajIZKFPKIxvoKI3POiqK0F5puYajvb4iYTjhJEjeJwABjr",
+	"xGbMdBQTnw3yZfr1PlyRaLo21zhoKR13YDpbuYEDgSN3XQ+zZrCDyV1hGRFmWCc/8rLEu2O5t8mHlZai",
+	"JHVJK6jqpuh9JCGv4GvLwHt4LCrFcusOjgTuwJitEoqVTSOI/+jqlMTFEV2n/r7YxkXjp4meQZjah/EJ",
+	"vqqW4uPnuj7egYT8RWgeL/LWVJLRYsCGRv/hFnMQhO6X6UttTxccsO1Hd6EZ3xsq55pgvJds2QMSD3Bo",
+	"uSCQ+89Y4IUWE/iPeKEsRUViZHUzE2r4J8z0sAfLVTqj1qGtfXqywyParEdXhCts/ul5qkued2nGob+B",
+	"XEUbRrBJUca8+JfffrMZl5Ae8ekTMLsijrXNFu9HrsUBLfFoHqPPoEvUJYIZ+kpBovXZMDjj4jyKzvDW",
+	"eeSC7IRRutlljssgtuGCkbV65pZ+XJS2K4EDAYszDQNOth3YX9Akr45tciBZxkvdPhxWsnVTUknYx1oy",
+	"Bdjd312/vPi63aBYmQ13yZbqfHNQJy6OkAlDlYcXAf4lNOatHebGk7k5yfxrmd1uk8tmw0NTI0DBeXog",
+	"Ya80LUtIt79hWvNqHcmvAWL0BCPIzx0uEFZpydskaXgRZPgdq7VFnIecmpEtZ8toDN0ubygvb4zBFWo5",
+	"k/pHfSmMbvkU0z1Upo20KcVaTeqs4utqMU7Xf8PX1dt2fg8yj9vp7Y0mLuXvWeV0jN461TySVhCEhWS+",
+	"iZdqAr/lopD8PuFQsk8MtZ57muVJKsIvomAJ4uPsJC8bZWnxRtuwj7a2+QTb29gTE5Vo8+i8Uf1gGo8M",
+	"ilXreGGJQ5t/8rd+evch9qmNUDopae+YrFiZAD3cs4VkAKWLy8RSrIf2Cdq/E6dWxK9izMpNsGDZH33N",
+	"fappKdYNog9aiwb5O2ZlrJrpfIcJwTFsTFPlg0snmwrMxAlfubaPQjhaSLpmQ1O6o7JycvnIqLPfDjDn",
+	"fgdYiXCwM7OOJOm6Nk7s4UmIJq6p04Cmh6u/QD2mY/jHpnrRpChHl/naPGNdUJ+zckhW7sPY8GnX6hBJ",
+	"/ghRWLtSV3nO6tlEE+1ihnru0ycd9/njGCSZq7qk+0WKCiAGw7pLKMlK06roRnZ8ARRe3Z3NxyTPYtS2",
+	"1A4HiL+L7iw8uhhTBGGI4So7Z6T7wvAKHsX0lmQafHlqNDDSdmbmAn/e4Zgy8T3DeozUJTw5wxP5EJiP",
+	"QAQe7z79V7G8sTClGSbzFTjGKK8AYEltJR9bZIRVhY2IaqQMcXmFXHtkQunKinENcBCommlrF33kGkm/",
+	"zo3BrdD8Rcerr5rdFh2E5gHTScmWUXN9gSbNY9a52G5pVcyzzo2dsa8Fj2HQrhkg71EbAE/zV8rV97Ze",
+	"X/tXYr8NuMsA2s+43jB5Rt5WzGKSsSfWz9B+HIrylOUcPBhEFoaY01Pvt9uDfdSSLiBvI2bvKG3rZnjr",
+	"2C3Liht5CYnQ7oBnbQr3D7/cAHK1M5rjRMqRUPUeB2bsaAwe/uxkxcveqZ2F3/bJuqHQe3bx6MmTLOqw",
+	"mArwHM7A7Q/CGQHHI3iWQm9iJ63xo0MPzbMnYxASS97Xd34e6v1p92ZsC8MBHJWlLl4AHnuuUwWyndBD",
+	"LfYrRczDUCp4Y8tBkFqKnCn1HLgiqFJMEWO701JhHcOC5KIsWa4VEbLe0IoV7h2mhjNDJ+kKQuqjt+Xc",
+	"D3VX+OnTx0+HFzlRncC0NGW3SkaLBDMFlOgTQhNzLInaK822Dv9+al659Og4EM/beqWcxz8+6ZIh+/bo",
+	"PXztH0Qjq16sJc2nVJexdJxm6dsyM9pI/cJejyBSYfc4sg/cbncQqLokj87Jcu/y/TpZfhNy/KCv2HqM",
+	"3PVOdTqI/coIrwhcek7/dRccNvScUPTtqybfGDv55tVPr355DxBPStArkmBFV3quKEIaUkqgAqFquGak",
+	"ZPSeIXOaZag5FE6WZjuu6eOP0KQCheI5jFI2lavpYyuhqm6qpYACHaDZbKm8wwin8+aaN2Fx5F0Uc/XX",
+	"Jilz6FKJstGMGOmOqs+/fjBC59/fvMbNbpEuXjjZuV6XYulX4Rs7Gd/8/uzjthwHn2GHomeSb5lo9PTa",
+	"SWbmOnvXwtA8k5Gf2kvy7Dy5n7979mR8R8OxjnCRQc1LwB+jZyGzuhbVyOhn1dJVdyKP1U4St3V2ovjf",
+	"mUPE+IE9evbtt99ePHo2C5c7mbETiORiYJdt53BjJU6VPt2mHX+2g7NsS1yBsKLmZjN3HAEPbpzuC4Xw",
+	"P+SCSi3DyDXiVNicVj65qFf9J2RC2FAb1JnSJ6WjkYM/26Ir3BXjtBQsuai5EUbjtYsTN+u0bTKJSzwR",
+	"JnIG5IPEiP7I9g9hGb+hSjP5R7b/DMP4j2x/LVIeRpeRMgUYYxqZCKPpYzjtqwOJJH9slkxWTDP1Au3L",
+	"hCubGaUdE/+QdwjKUWm77Shp2yE2HgKiQO8EuaeSO3htDynOym1kLxsj/mdWbjNk8oBYDVAbWRSlZCWj",
+	"Kh5YvmuWLNdlolX7q7052qZM03Y/ZZ4VwXRh/KKDMbTfjc1xkFGUqK8y1QYdhhAeX4HY2NWf6/g9QCV6",
+	"biNoPT4xNsEirPt4kp2smrKMqjmveXX3ok3fjxeE+BJu9FEAPwhgUbNKWS9V39vr1D4L4lfAh2sEs96w",
+	"rWLlPZsA6YeJNn0ZdZq/Fms/uwc+LBzjMNunvdyLJm+r6ZuTvrT1CCNJdlOyZWy33HVWRVPB3luMJdmB",
+	"uw6jZMH3uxXuOhA7tM4sVU0CaKqYTgPMLdGaYjNQ5abBVOV4xXQKDjxUeDuo/3AEeL9dY7cu7mu+s34a",
+	"hnZP/C6F9Vi0q5vydbjfwehYM3sFTHc+zvvC2DaY/t15uoI/adNUhc6wssO5HFqOX+yt4Onf2LJBiM9K",
+	"nGDw1UgGKYWMi0/bzvwUlH/aw93nrzjmkGWuovm3ALw58sx1z1lqGf/Jq9RZ1MlEzbRJMIIm89anVa5r",
+	"q7CHoDWqh8rY2bl9COXfLVNEMmwTUJPESYfHE719LxHwM4PJgGka38p7UMw9zgS9ieA7WTKy5Urxah2/",
+	"CX1RwuEV8WUELRWA7UpsaDYZ+WUlRTnbGwfkwDbbGJlJQCQE5dMmRoY3QunnxoZ0ZbNB9zoE5EtG8w0L",
+	"wDiHhaE7JezA3WTZvZCGELgisKCD+d5tP5L/LCaUlg2PcXVct9ZI26EpQi43UwKliBICN3ig03pGfnh5",
+	"DekKVLFnTzpSYrkH+r7w488ef/ckmlVXVVNSn0XBXthHP2UnGyqLnc27GTbGYT/87B7vQcY6Mf9YlN+5",
+	"EjxKGnmaY57gLiaLVarrER+PTyDMkuomlk70B0SuB9U+w2X53csXP9xc4Va6+fnq9OLpM3DEviwunj59",
+	"9P3XRNwzSW6tmUqYOWAACX10mzlOnhUL3KJQWG5kRS/On8RqasOrCftACuRB5tW6/cQINKYnTrD57rYN",
+	"Z25MrpRR828kRTFepu9nm8IFGglXJKem9XiAIT0pWMPPgd6hqVTBxylUIPilgVn46d2H2RkhA+UB+mFJ",
+	"mAUFEtD5/88nyaEWUXlQBR+SsCxQ2WaPR3WSEZC/KOIsARPsZnzXd3Jgen8OJNPc+8vMp7vBjEqryIrK",
+	"Lt7TDF4FIQ3Ix1Vn5Ib/3VYy4Xa+IjeehUWPZfRYeHEbJDiH/4vO7wSo8fCqHIKFR3fKLPBwsOs7sIpn",
+	"T2J11hxgeBSuN4D/HR6vUNO2YGR/8fJKa5pv4tnvPkezd3y0Ior/nWWkYEYDKyZq87wq2Md4cxijsZG/",
+	"LeVlBn7dQuyqUtCi29F4QkFcoL4PcrMQ01CyzPIkwocArtWlz+ub4rEOb1nBKWQwtejpui5t+UUPBhqR",
+	"AzAhWSedxeWH/ppYr0Ql/uHRx0NXtGwS79haWMHyTro2sMVUz+PGUGKPQe5Jg0ry/iDbeeKGSxqnPrNl",
+	"SwvAWWwt0fuOSbMZpjIJzg3j8PKm2W6p3MesuZKqhBN0w9cbo+KjZMSgOexdJYw4n0p7SHmpBueCl8pn",
+	"HKVSjD4uJq2Yg39M7tvHxTZqTkL4nco1skCiETmz0emDJlSTrVCpwYt4Vr4j5nTEqxCdty17M+1vDZN7",
+	"W9Evgc+BwikDfQW+P6wqhoTNGVEuG93+qoVwsyX9aflKAQkAOJJXDWIup9Qr0VH7zY23nbmcNuuNfg51",
+	"QMRqRZZ7wLNCylaohV66ULTrN0XiT+fed5myXu/FTW4MCFuPmm0vSVOppjZGFCt88q0oUAyLyoX71KVZ",
+	"hoVkJd37z1WEUVlyJn2gzTFk9FnadpRrh7yltvNr4DpwFP4B03dI3WbsCAG1LNtSeUGPT4AWE7sFLlJu",
+	"GY5M4+N5j7gkWdej4052yyzg5F67qax0Cc9EeJiDA5iS3jZp8JDUWIptPPznX4jyRU6DtdpGMvxMsm9W",
+	"qCY8memwCu7cI0gr4grRxIPlpiwG1QD3kBcaoUqxpvfMBuis8Ie5iV7trd+031GEaSvfSlCU1+1nSzj6",
+	"aOJoJMt5zdNhkfb3UL9LW6TAohstyxvM0NSWmqULT0eaajwjadIzfPjWkq15VVnJBoT37KO2bMW8Ijmt",
+	"VVMmIn1ajE7R3KU/MkTedWPDhoTutVPml6GzwsPaqUOpJLXTCH6AqWjsN7hVez5SCIci6YpLO04VfuNO",
+	"KsTbrtgurNepGDV3DnpoU422LuqUw+6O7V1adOuvuIVqD1iJFmrqEi1ppbh2OI/bS09ojcEnOzPxSK1i",
+	"Q9XLwZiKTjeO9hjsDrbpW5gC1Tv+Yx67gZujXUrfqJ2D6DZkR5SSUnIVD3L0cu5mIGOCHLchhRHgSr7W",
+	"sRa2uGxCR5yRIYaA1gXS9y8qxoqYcvmh0rzskMrTAmpk4OsEX89apR4Lefiih/F+zk7dzE7uOdv5nNQI",
+	"bLjYWrbdUghAckvRrDdhz79ShO2ZAuueVvvp9ZXCNT7ME223zkha4RtWgWcuGkY7diNNgjJ2P/4giMNg",
+	"LMdjDt8wTQuqm+2MG8F7JT7X48C05Pm7eJ7bG0YrhREMLD8gmc4BjW40P9R/bqm+JaJCQHDN6J06Iy/e",
+	"fbCwViCmyyz82jtIMxuRU9r/yWxOe5hS/GoTs7YnMzTkdbOwjDYT+RwWK8lSFRsYVdrKqh1V6JeD8mJT",
+	"nTCmfcfSNLU/O8m1xvDGhFdmMSc4msHeBA2AEJhe8KldMQ+LRk96up9w21IhuhUMmAOCbvsutZ8Lp7k3",
+	"henDccOk0xi6+oM5NHNkRXvSIoLdoS+SwPRLB9+1nljzd858ObAJzMLY3/RAVdpsnXb2JIOkFT7OV2M/",
+	"eN2+gKZwXwqPt2FXJzKjaEYcgQkK9fxgSL6DAzN43ZmBA0rEdcnIllHVSGbruzmPmhEXeiewxFtGtrxq",
+	"jFR0fy7oXmW2/hv8bSMZQ2JaFTpWJN1hHKSBi9i8EMWUvRH3s/P5q/2O7hMlw3YbXjLkncdBAfQUi5rF",
+	"dZ9CinoRpIX0gu7GfLSJ4ZCyY5+0eSdgk/DiEstjc2cybzF9WtsEikRWZRTf9qOQqDypEMkG99TS3FPW",
+	"/McRRqp8Twgj/RKNPVxBVjQwtYHHGj2r5Mm50XAlzbX9XlsRL6dSn0pWMMXX1WFPPMvZyf/4Cz39+/np",
+	"97/+zv7j9NffzrPH331yf//6v/9L7BiPVgPpZQYHNbVsrNRCS+LmPS2NlafHs2c6GZZg6LNioQIOsTHY",
+	"SsuHlZ0sS5HfxdP/9rDSUNC7ErC1AuouWprNsN5YexNrhT53CQ4ub9BtGUQsdSo4WnpJRVcM9YPopHhs",
+	"0QPBdMzVaBS3XGy3sRxD7y03EhH9XAGaAet2BI5x0OPIkhG/eBMpqIOpiKMOC1ccerQYM8asja49rQpg",
+	"jLGH5ZoVi27Vl96Nu6+RCnbnqBwQ9uoqL1127DrIB5WN0qwwRxdTwQGYkfCY8ZBbbYTmwz44aD6zquDV",
+	"elFLIVYLKN2dYJy1Dw4WvDHX3V/Hp+iqg4ACV5yZHt3IihUQjD6Lawf3Aj11C9ubRJHhI0/4FykDDh/x",
+	"GTf4zqLFdEY8otu6TAL6MP3KPuITNFaiLMUu4QsdXi/AHC3uEvlI91zTctIQ/4RPzix5dFAH3R3P6GKH",
+	"kr8rGGIKlenVVV3L+YpKd8oGSiU+ezIKeWubSvURCQYPHRnpLRIDdV0Rpc3UkZ2QResP5Uogc2biQA0U",
+	"4dOCFII0VcmUcnfXXSKOcM/klKLGZqQ37uEoWMs3NQg2DjkVY+S3sbxEcCp4RwIw6nB159OVnbDs0QWV",
+	"EPZoKyFh2IDeMVKLIoLTsg8uPI9JMhxuGwxv+i2FGhQpRAC+EZcLeG84RurlHtAoGXl0fh6G2idZRXZi",
+	"XXWpaE0wvRPyLiGh8EdLgph11TrJcrGuAO+Gjv9WKX1BS56LuJxF/sG8BFaUyebdDb73orTVeA48oS1u",
+	"LUqffPXuVRAAant6/+js8ZOzx6NWYEtO2N0VwVoeDi653Vslrn9WjcLIqsKmIdpAjnmYi0o9P4zsDDBR",
+	"BADxlZC9bV9BsWuX3p5vQrPRfuAUPuDym6KGIwzmQengWtD/Lo7m9kP7cP0aQT1/Zssbo83bHMeS0UKh",
+	"bt2Kzp1Sz7/5ppbi4/7MLv6ZkOtvzBV8+u0Zee1SbpKGS7tlHp2fXZyfPTl79ARQ6BHa5yHKujBFXt3x",
+	"+lTUOGen4JExQlDLhh2t6h9RI20On8KQJvjSatQO+h5DyIeJC2ayPYh4BG06roqkDtsPFg/bL3BWFgMc",
+	"DKIC5LQ5N0iNHq8FM8TxcUwMD3uVORIvaCY5Lmcq9VSNmRZUodJ5tLlRwk+bmux4WSK/HtvWmgONH9wG",
+	"VoxAvVLnfYGjd0moK1oLXExiy9BO2lDLaTej7Emyjo/SdG8th8mUuzf2ndFoP6ZJuU8MLsONpnJuOmbB",
+	"aBGv+eyFkRaAqeqXPHP+iekTuLV6c++GN6qPWzWoeG6+2FKMqMzoG5AbHycbiU7IS5fUEk1bd9SLg+wU",
+	"WgAfkKhCJH6SKgJVw7Glj5BkBDtrbNMM5I4EDALjwVNb1snlztj5SO2tl/fx+mpzUk3HLI8JsZw7XqWM",
+	"FN2oTsoMllAyWjbIIWShKgpWGGVdZ0Ttq9z8B0VbrsiI8zFkmICzsHwn/j/ZvbgL/xOgeRk2vwDG0KyT",
+	"zxT810JpFicgqpLVbw4pMXDJIM4EEzG4WA8RRm5X/suV8HVU7gkuk8/MMfoSOUUDeUQPkzf0UFWYv3Dx",
+	"ZdP829UqZixfhZ5qjYm4RrnX/D70W6o7ZJNySPPjhUvyXm6rXR56172sKFhupD2yCUJRFSEL5eSH4jpV",
+	"w9956nqln/OS8q31JmHL5nWKonbH9aaQNFruNHnxozuLpnVLS98/4O+JRhdy0ZQFsfRedVOWZhKQO9D8",
+	"Ef9C9izhNN6mytAnHcMelT6tHsENPJ7Qubkt/YVtDs/MzTAaXvv6Cl8pJJmzurdPWSFXoAmYGWkVTMvW",
+	"6ZbfqJtmGzdliQZWCxC3JI8p03U+h8b/sVv/iezWY0MDoVf+H23zZt7ovXR5EmxndSdLLzjPEp5iAl+3",
+	"pUIiN3votQx1OVTBw5NWmO0qTzpqd+ps3dD7WIY3AjUTYam8pQVLR+rH794+kZL9ZNu+bSw1XWFhqtnU",
+	"F5VFXRYs5wVz5BfUZ+AdIBzvFlDT0lGC9oAIrhiprVTq6oi7YqQ7QD2XNGeF1aEekZ/4H7qUB98+Ov/u",
+	"uw719nmyersaoooPduazaLGNuNpo8/LRnaJYyXItpHpObv8uKvacrCS9PSN/ZHtlYeSOH+GbW3Dg77rt",
+	"QOIC0aIsIkUBH19E1rSWXLiQRk9j2hqTGmxdFMIro8uWwmU0YgDBqBDolLdzXPI7Rh5dfNeZ5ounT8dm",
+	"2CljUaLlQH7btHJgpQ0TrJxeREDVUeZGsaqOSmLv7UlY3Eu6XWwSBQyMUdWRA4C16dVXoOoO4UY/vfvg",
+	"gWbkFhre8uVt4vtNtSj5MOoAiGct1Y3leqF753u4JOdZ17eNVRGg0c4KPDqfQA5MZ8H03lML0GsT1oMt",
+	"NkA4H0SKA02VOeaL7AShI5j4Zv/VVBY8AHRgpjdUc0RSFFxhLDUpbltPWE/gjtQtah2Ac9gW/1eTXQKF",
+	"7mLJctooltSzdxQVal9l+ZjC3J2aR7bHqZvjfTLe7+4UPEoQGaWllTzAHhy5G7oFPqdPObQ6cNzwq4gz",
+	"6MqNMJH1KOUqbjJgh8Ym7aGMb78IX9YId5+Zb0SkK7fGi4YevRSD/X5wBW2yWt1ZownKmm84tRQf6rWk",
+	"MZSiN5VTmgnbuVCUQlqDlRQTCIOx3VR3/uSBNv+IxIVOKsI/R2oBltufVG7lhWUDs0h90chUVA78Qh0l",
+	"xcIrpqcvOKqAWfkLff6vbnpKhsoggkxAR58IhXyYnIdwYOFWiG9NzfM2ptASkPqc/PbIBX+EwFD3T9at",
+	"0vlbTquclYcvuzL9wR+VbvK7XotCrgXssM6fgSAZvQ/BXwsGx/3gU7m4Z7L/51a9Cv9YHf7tnsmCw41/",
+	"+MfFveCFNxzb1/G//BfgP0MtDv7QU+UsugLAFTCTOL7On8Ox0DxnSp2B2xZQc0yaKaSWGQH/GwIhJ9nJ",
+	"sinWDNYs33T/sBX33TBmqD9aVwUX1QssJj3vQmOOhWRm7b6ez2eMD4vdszm6e7jfOxr8xflg/Sj4MXJr",
+	"vK3KfUf+tOXqMQnUHp9UYrXXg0eTBTr+nS2WjbGDTx1st36xa+ee8tIlWEbu9Ei1+rFp7e2WsVB624P2",
+	"c6MDma9XPcxIuvtkcFxDY3krC3OAX3RZPXvnBlie0+pJCVmEck8U5XE+QyM/Ghml16gIJRKvowibBq/W",
+	"TCZ8mp65kldkwz7GgxBKNQmiEigGOC+PGdRy3ctGHAk96QUUnJkH8Y4caxstyAjg5TNiRXJGkJ2/uHSJ",
+	"TFu6B77YMdKMw9FKPrPY8I5WOpqd0s1FCp3MSEBIgLnakWIj1TbawJJVbBcXTn36GE9mgSvpu5N5Kh2/",
+	"7YKlix6CXfVe3LHjSsa66gi8SpTaf02VDkYMIBZAC4RZkN479PjZ0/Mx4tc4IRzSVOAXjKYVc9KPFPpV",
+	"uahHDSOYqht4cnIK+zuqVNrp879JgWsHMHEq6bphwLskxVLEgafgq45XlKdKgz48o6cxPxD0yX3oMypf",
+	"mwV6CM/GuyjwebLHwrx+x/ZXRTH3UpWsYJXmdIAJXMuGRb45epraOGdJay3qIw6W5vkdG0vteDSa2YGt",
+	"ZOFos+FDZyazUju8gL7IfEaUgore8zXVQp61zRiph8lWGYIDFdHiX2/e/vK7r4mqGQJ0ArEfVvH7UnM3",
+	"MGn/Zs52tJ4WBpTVvGl51yxLnv+R7V/4r8Nlw0X1FtszU0GEJJEnr5EFvvPgivyZLa8avalG5qzv362g",
+	"RpynuqOwOcZdSX763PBTc7cTsngB3rG5O66RkkXSn/p147NhPp7PqznvOjFCB+MGes0Um13fxFbun1mD",
+	"/8Hr6g8PEExFNE0/z0O4FMlsLyW2DHDZOyk0A+TJDiMiG1rXrEqQo6fKH0GQxexuD+peWSyLKy41wCaX",
+	"iBfFMaV/jhSpckrBFtl1LGwW95J3RLUuJe8aCnxH6EJZeBeK/U84oa0TJa5o2E3VR9q5QqyYb6aZXNGc",
+	"JfLyaMJhniTaewt8HpVmVc58oJUCDSkUTj2bpcK0+jzoK9Cf6NZ0RRjnVjHfbuNEhj/67IlLY4s2lWVN",
+	"d/AFm+E2PZnNrnvPSI+VZbcnKLW/jCm3EWXxnFxAQsJfxVJl5DH8G59XGXkC/8mrutFn5P0Bpd6K49VK",
+	"eIiReZRdZI+zJ7/GqbzrJtUp6kuSICooQHKaziqmyZIpQJTYVDQ1ed5eme8iBXZn6p5GZk5IyyI53XhX",
+	"mtUz9Fi7y6BeaK87Y/4W/NLUoqR+Pz9IVVLX2g98tYoxleFfB+PY5pmAyTQCThCxvw/w0cBnh87yOymW",
+	"ZZTvEANtKu1jqO2rz4mi9+a47gC1uqV3zKLW7EZM+jv9lydtDNigtr+jho5vPfMDGZyG2b7EJVUpmncc",
+	"tcMXAKiYiOqMQMqUK9FrfqqNxqk2rEAq5cw7KSCHAVXFJ+ff+2IvOaAAG22u/aJbQs0GK7FkUWOr8A0j",
+	"XSqh2aTwch3I/Skn93Ax3A9DS3BMuLnga6biPrUg33fkvLQR5TaH1zY82F/LwDUDAPjyI811uQc6LrFq",
+	"ebv/KpaZT6HGzBeKDN34dgSEbx8aW5Ir+5wTpn8Vy7FXXKlmKLOxn5wiylgxw7HugLO9m6L2cPnBfWah",
+	"49jJWiju7MUZ5/djsDPaoOs+8tfedvl4Yh6L7QxcrNFEdXjK9d7xmY+9hI/hW70OmVWaeuU9XBFudww+",
+	"qBh/+Ri3zlyQ2LFAsAEAV5elZAC35Ub6p1aifHFn6oBgc2L7AcQ08P3G2WFfVZCXYBkFDoKaRlcHklh3",
+	"2VVil6G+LhQmN0CxAWmVUzZZF+3sq2EehxG53krzjju246i185xNu6LsDngQb21vU305KNq7kubMHcS5",
+	"aHXu0sHEytKTkiuP0Da/3t6x/S0Ct2m1dyVuhIQf/hv8560x7rQomUTedS0EPvH7W3iP3WMND17ps/+o",
+	"rogNhH9lmQGLArPRuFYh59hX6uw/qoN7cSXkkhdFLA33NaDXXdobQMW3jdIQ+9rQ++4ODf08F7HieUNw",
+	"Xyh8tXDUojHUPswtoLd/evcBuwHJ87ZzDlXtANWdMNWTR98/eXw+CtavJVsxKWNBwrcrIInso9qBsNAV",
+	"49gK6fJSkLZsybTukeN/5iS123fqUj30MrWbMka0A0Bw7ATQc5MNlduH+/ynobN67fMje1dN3RxC+cYo",
+	"fOeA/yZkbE5KjrSPxwVSPCeyU7N+xM1jHxy+KY/Ig5RszZXFGSR/XGxE4ouarieTbPtP9RtuMyhNc8Ed",
+	"1U5Qelof5G7CBfqSV5L5wBH4nak75AeWl1SyorNT/HbogNCejvr/wz0xyajBTdAXDnNCZsHe6O6FKVvg",
+	"wXHbc6yySXht2+DAEKbY1g8hPfyeGMUhX7PVXCqkJHPaNYOMPEffZRv4KkF9XFNJt0wzqWYH2KWnxJ3D",
+	"natYLpkeTPRL+XzDOOiWiUYvEAWtOnVKv3v25HwEajMJ3pLy67Z76GFMXclWJV9vYoQ1G5bfzZCsriWk",
+	"gYxJ2HhqzksKWZ2FzxUONOFLy3kNDLSV6BE5TDe8XN9S/BQispN/ER1i4/gGdvGI6Vx+qP8mbaPe5hB3",
+	"4OWFlXAzGHw1Kma6C5Gszx8psg6crEYpBHnW+r0xWgjacxyJ6UqM2oR7Fdio6mzHltHwYpxuhecbnPcg",
+	"gR/as7cErWnO9T7a4pYpldKLWorQqeDID8jIQu4Yq5Vj+4JKH256OoX87sKYrGVzifYyGfr8s+MPLgUg",
+	"+ah+biseZhAjw4szw1o7kumJoVAHXHSzM7hpEozn6k4N8PjiLlkyPJbITA+lfzBBN350Zur7K97hzQ4a",
+	"+l9nCUCf4tOJoZyJh6/DeYvEe1KsJd3GmZAHeK38SYzz4B6UigpcbKEvZaIu3bXoYk7vhw2EDZ5iG0Ne",
+	"JPyvrZs1EnvkumQDd3+iImUqWwsYAcHl4OsFHll1zxZ4xv4FtDy5s0T9kBO7cO0YWz4Da+NKWE44WABA",
+	"FY2uGz3LZVw6QuAJ30CGoMWcbtlXSrqPLtpr+LtHtAAXDzpo5EER6QixQVPFd5WrYxOhKte0nDUAfKPt",
+	"/4hKabpkv5+kcHrX5uTMLH1n/tHUmIGw2MSzFjtmQMe1aWkkoCpx5jBVPPJgfLbHqyiMZI4H31CDICzg",
+	"WAD/bBbRTBXZiwY9m5SsJa00VDN2xJ8et+SZGmYkhCTpBKzmvhgIFPQE+ST5/TnmFGizc6wE2HVWCx7n",
+	"IXX+JPfN7gboFNsb2OQP4jmy5+ULuo7wC1N8Rz35ZfaY8sDE3UaU3eLUULKu2WL9OiBSsesGWhrQrlGl",
+	"PCCtJw8e7ryfkdfMnBjuKV6Nbu0K1QavdaIC3337bJzbZC6vwLAYeN8/7BY3t3TzCoVRtDgjPzZlSRBU",
+	"acZBq70lkQ1ryCChecV4y/yGa00q4RYE/BJnpJvlhOU+Q8KXtBhpHfKPYrDAf5xYOHD4uV8GNv3DO/ba",
+	"623SqZ7i2rPPDg2jhTxEcY5GayT5RgjkjGZVx5RM8DccrLRFuhxU6obKsH8Vy5SvzVbDSpRe53kKn5BS",
+	"Y6IRAfj7YjuBsOw9Xb+JcZZZvaUthx/4ibHhxAog8+1Uo8vy5ED2OOEVgYTUbNz6OgYSAR+Z9caQKyNp",
+	"vrZV3GP8W0P+Dzl3RO6d5f540k2/ZJZzczactn0fEUdTOM19IXPnFglG0oNTJCC34WZ7IM3C7twvqlvY",
+	"qbr5eaZ28bPYASk5xPRDTnLSw/z5mtRQ/1bye6rZwhY3x2rSl2Qp9CasnW4eBdWAqI1lP+6Bi6mmh2f3",
+	"B6opWYmyYLLHMPnNPZXflHzp3N1I1K/Jmt+zfq2Fi6hmUHAJEJB9DNQfftFKiYx8I2r9Gd9DYsnDrCrk",
+	"R/Wmx5pXLCNNxT8+/+YbGKZsqm/w7TMl8rv5n14JuY4ldP0If+8uqFlIUeUsZDVE4vz4deMCyZ2I5OPR",
+	"iKR5bWHBmTEPdbXicssKEiTxZ+Tm56uLp8+e/8////9zRq4sCNluPAs4nsAtmp3wSmlalovUirzC38kP",
+	"8LvlCaz1qZmrXZAnveVK2Ss9dg0rVW+khVgfJF0dn6IVe9cGhVo6zKdPHz8dSwQPjm7vo48vvn323XhQ",
+	"uamSR4dXtnBVRmD7Hn1qVLOsWEx1vzaKG5AMI12xLR1rA5bg5QlMyLM+E3AWd/VFviMElhqyWh04jGzh",
+	"K6KaQvSafvZkXpzc4iXg48GxGBbuR5TiUGoz/Z69+TkB7une5EE6e1vyLixUYFOxzI2LPCCxOEn3eo/g",
+	"cOfqVFGxYhmbM8IrVcM/8PhnpKlLQYuMcMiY1fuMAIVlRkBjyIgllxeSlLyKF5RDV+hApEdRXriiMdYG",
+	"hOtx6wOcEV39byl/41FqXI+mUzaVXaFCVGyIR7yvtrO/neAcB45qOwGdzg1uYV6t37taI18eijzdV/hg",
+	"vBDHcDSAIDEvJXyeFd2yxZB9V0u24h/jdypk6uSkplKT5d6VVEOyebpNbsIjK5Me7DfLCmzx2k3tWSVc",
+	"7cy72ObLTj6emhZO76m0nDt/OdxEV67tg18+KFZ8qGO/vPQfP/jp2vWmR/gYuzHUlJqJkJSsiGPGPRsv",
+	"kmUXsg/x72yAYLfYroSRo6O5PPqzcRSvTdpNdzHmppsKTQqocxLOSrMQUE8KzH8pyrYu5iW5eBJTRlpP",
+	"5Jj2FJ7UCetvvx/UtuxQOk9i7QmPfsR2s/o6XiyQulA8J78ZjcK8/Mkc9B26p2zHfGkbxcpVRn6rPiEj",
+	"l4AcvJVkjKAVfUZ+QF7qsL1u4YV13Zz+Vn3q6ULnDyhS5lU0GKggEKzdjANQzCz11SvyBVb1UJWvUG1a",
+	"+DJck9Q1f5c+TAGvSE+mlfM66NCDek06o/xC3pOmdHwp6RT2pmRIo9vNKnJJDnG+jhg9kE+HNUcK/CI9",
+	"FpupDj9IHxQJxHcK89D3muEXYrMSstkkSfy0ERlmr++oi1FRxxkJ8RLHFNMDKFh+illKkn8poe65wmvx",
+	"g4lvX7oK0RXEZXZ078JTPQRAYNKDrr6YV5kuVf/Q9MRMl9G6IZpWZUYrgz1RivzOlYhyvZn2PYAFTT9b",
+	"LrXW8yYckITSvaUQGS5w1CbKJRPlt3Wq/v6qUbRM19EKkvBsUaSUJ2IONIPRrYozwZgP4ZiBa2pFoS6l",
+	"3jBIAuydegzktSE/0ywE+wA3ZPfYbiPA9Wl0wFUbR5yHFvBApCMhRh2siF2PYEsHe9VvIzdN7uOd/ZCQ",
+	"FA17WWmZcOuZUwZloTD3Uopmja7mv5kXn+P/FNbwNv8A2z9Wv80oAzqhe4mVZpVLujLGtxZlYavDc31G",
+	"MIIG2WF6Q/FWJBD1BhxHdWexmUqnoCmpQ/0Hi2C2+r4WZMms75RctaxCoIWZB2hZwvDNcfZh4Omnfb5n",
+	"pGQrnS6Fy3U782YKHN01uL82tADZDkgZAXr19J6GCe7dDz+yMyIwevCxy79k/l4Ihuye5uvxFQmL3xz+",
+	"irtq1jyla/shbMhfcnPFUei56WFDe/vDRkvwjekzbXoWi5RHpYGfN/teOFdZe8qSR/2VRuwrLcu3q5Pn",
+	"fxm+bQLp8Ck7rCboRGrCg+N+Xkwl3JyWvz/eThWH8nY3aav1SCG2RqtwRUhSyv6DF4yJQcK70xb+d6f8",
+	"y0QegV/duj+EXt9uoC+nz18bq+u9ZzOMU+/OkQstM+JEwsMRZ0vQwaPcLH1SWc3klldA7LkSckdlvJiS",
+	"ixcdUplRYt97btR3IXVLAO8yugtMTFTd+mvjAac+5UeqzvA1owWvLJx5Jkebtcana1Ubredm6SUL4h8X",
+	"hUvj1ftmuWnels2PzVsfRxSo30Ded0/LaCbb42fj3ifJtGzr481wW8H9taiZ5KKYlEcXL2iWz16kI9Yi",
+	"Nt+/zkwLHJ/MTxMzANtj8CAJgNdYbWP/wiXndefLFuPYL3L3+7FmRreh+AHPj5F1c9JWa14tMOc8Fjlu",
+	"EOqv6NZmAShrenNJ7FuerwwecjPpqGIyUNFAQdN0jQ/7Z7aMVqa9qlOXIFTEIjPSpmf3KNoaXmpeJYCR",
+	"EcRMUItBkd+9e/nma7C4Gr0xmh53bBlQ8xFLuFg8MWAosBuWhRHGj6lxomKpFKXhyNqGqkWIbEjjR2Io",
+	"DZY3MiHSkuB5Y6omfoyDzh1hgftcr9OZX4NfB1buITQivwu+pEKEnziCt+Afu9fIL0LbQPmlNYWow5qR",
+	"O9avIWyk+7Px7TmKFneb8bDuNZjArv41OIZoZVOIgKUGaGw7VORtbKQUOS3h5adPnz7toV4mYKXCk9Bj",
+	"Bi8pr8jP79+/uySlEPWS5ne+xnIck+ROYtScwRRYkHtaSFaYxehN9ZPz758dRml3kmv2tir3vkJ2eA5H",
+	"wn8xRMzQ7n1wEPlUeoz2hE6AkftGh4by3oYaZpzERL2/K9IGAjKfmARbF+4yuu7jrZ4+jWbo+TK2EPFD",
+	"rJTXb56Oq3yeXde3ENCYOUMFeT4DvsqomZIKd16pgGEKCIx1H/gX5TJSjMp8EzlGVHoA5uFExdr6NLKm",
+	"sf3ZpvNGAeq2hs2OlWWcZHzWZfKeruMOfZ1vbA3dPleUK9wKzxA7+UjhCfMW970hpULsTA3h0MtUSMRd",
+	"CwUvYDpctAYuDQ5SFxGGJVeJatBaiLvFdlbKZWI6OCqK7cGagNwAfgDXhfjRx4f/RCV3Fcvimu4hISwt",
+	"m6FSnznVtBTrBjDLtVAsqD5Cg3tKixncAskKIddhztAcVQLLfvZ0CdF3KXjka98wPOAGs/x07ZvPvv32",
+	"24tHz4bNyumGWJuU+CCGmL1oZswYrfY7GivtXipBdhteMle/C+gGoVYB+XD9OsHG4wIYoQWbRs5s6R7K",
+	"w/eKUNFiD2pQJ7vJJgE6SsQwzQ0ehjYxmoaF32RT9QrMf38xocK5scrC7Ni4gdc325yId18mvFKa0aL9",
+	"u2ZxoRIX9/eQ23AD5+iYUzzJPMGn4+fvnrNdxGaUtMrjLiqrp8zDVortlo955ac57ecwXERBvNdeEmNG",
+	"CaKTTgZqWhxCKYwlddCzw5uoqc2s4I3IFaklq6nRiAN7JQB/OEZZdQR8Y0vlXUKoY2UJojZAvGLso84e",
+	"xj62Mt4WQJGYpFvEO0mrs8HKgU5FszUDnU7bRXN7AhxX/DamvyUTB6dBUhBibHezZxIMIxgutSvY1tGD",
+	"IpZCX6m7mVLXowpn4QJ91bZZJXr6VXZsRTbsQnJMb6IFwWtbLm9SpbUHgItR8FFiS/Gulp2NRYstr1zK",
+	"Q2zfXDcxrcgCiKPKJi05jWIxr4LkkLK0KEnZlOw5uUVxf3p6/eH1y1tSMlpAyB6ir0uW062N3cNZy8gt",
+	"7sTT0z9cX/3y4udb/yy3lCLmNXgkgR6q+aKRcWE3JLK/ABze5toNmrpNyX4wz02IpK54aYuUjrX4Iz6J",
+	"KWlRqimjaNRNWbpSMQqZuOBxooU4I8Ajh5eSDbuiYtIWhLIgHvBJOFRXq8Pj3xW59UlJFi9GXrx98+bV",
+	"+1sscY4aRNATrI+j6dphO8wF7egPt1x3lR3ssFHH+LoSMsUr58vljNa2GXR6wqUmmyqN7aDEtFY0njGi",
+	"h7YAEIzHqRdzIAdDwewRcKLr05S9c+OeNe+BRj7pLXxy4DbCS1RNaeyDfdTiLBZbXjWaTQneWWXO9jsd",
+	"e8dLrtN41qZOpED9UanrDnDaXLwXZbNlCiFZFdsxSZYNB4a3Na+QBhDxbbcrydTmNnNZI8qqFuDgyRAc",
+	"Z/Y6sDi6d+4Yq2+zpKYEVb6s/eBKv0jIMd7YEo8Ym8ng366vgG0XNXf0c4hZqgrTHC9LKwvi7YFW9NyX",
+	"5tIuOcsIBM0qIAMS5qC/Qh3LqoAA0cw8OkoRuqadelgnMDuQFMXq5I32o5eSsxjszXx3BaK7wqyldQkw",
+	"sraQzhl5uyKgQKjMOuNthIrqjYIJYZWWeyfGwN1zSWhl/4wXmdkBClNfb/9/cDvem53SaHvnWTcR2uy9",
+	"ixq/GWHapHa3ITjSarIeAp3iJb84fzTqIh8u+IWzkSJpD6N5EAPMqWJfrjOwDDEfJPjbYFqsPktWvAxd",
+	"OLc7tvzm97+/dZXaHHTcVTjIiBLt7oByNlC24A7TW77McNQdrxeFpKtYqPV1u23wkfZ8osBABQtwU2DN",
+	"Jjx6NJ6//rYq914HQ7Tllsm1Je2x2hizO80YcTjHx/p3m/JBkE/X9hL7UjG+pjyiFlirXfcUMtkw0lQl",
+	"U6pNlPrfXgGPpWO4Go/o8QZUDlNkLS7JT1z/3Czh7z9x/ZouHR+cvQB7++lxNLTYqviRPZzaqZc2kaLl",
+	"hNV0rSbFOj5Tye9E/EZFxP+xAP5BFkCga89boa4iHtmCbueFUUTrqUWttRvdHt3vR6v23p06OUJt8emo",
+	"22xpwcaZJWIR688wKg7dh2aX2OIveLihAE3DS02owvgs+Q1/+ZSR39BDaP6FW8n8S22E1J9A7Pym6fpT",
+	"bFRjleMT7h2+rjC6JXoqGBmcZiRpRzaZyEZ4Om2eH8bgSgQsdBhE9KELLVxxIliZS/L4/OBSa8NHT57M",
+	"Y/afZNWlrupxMEMPpWtub7SaoOoU2jLAMYErRW3aUYKNexAHMfG8Dp3T9wAVNr+1BpY5kxkyP010KgYw",
+	"CvO95OQFQmaWVQUeEVCTfTF7K+VuneC69Y4Sc8PgUUWbcwVYINxwZ+Q93zqk087oEVuuFCuwhKkfbYyW",
+	"udun2/OL54/Pw3JiFV9vjNqzFdXpSnKCD4CwM/1d8Xvz/1hZoM0gRXVGrjC/nKxEIyGtCCLmG9HIGDPS",
+	"iPQo+YqZNkbz6zulnEtuVH7PjGv0Su6cAmGpV0eNaYcT8mgqule9hPzvnow53qGnfxdVFBsDN7U1OF9d",
+	"/XJFjHq0pCoInty+bMwiffMHJkte4Tzffnj/4vbsMKl9ZOJAHYl0A3LMzC2beScEVy3TKHAGCMnOiCtc",
+	"hzlhOKOigr1hNqMZ6lT/XO9gQWZPO1XJg+XvQufjwPj2SWb+UVL7D0ZPspMl18vG5jusWcUkz7u1obwq",
+	"8P+y9+5LbtxYnvCrILgToe75yCpW6eJ2KTZiquWyW2PdRiXZu2t5iyATJLMrCbATyKI4GkXs0+yD7ZN8",
+	"gXMOkEgSSSYvWZLb7j/aJTKZiQQODs7196sLjbwvT4R1CauGpuDkoWPLIz+5iBPXaSJqo1TpTok8qpq6",
+	"FUHsyHf3uQz4U4qQUMZtUH83+AWkytg4zXWF9R+GDVMGd6mdpp+i6V50nHcpM4W0cQx0v7H6X+smy3D8",
+	"OJK4UB0J6mf3pscxTzOqntxISUCX7dAatmP0fkMWWI3H9TwDAbIHdb6jYE15QlEPJLgcirEiXAGqq2jG",
+	"ZKwS8do+P8rs0AiLHNoGG3V8uf6/FRqHWCUYfG9321BMOIajwSVJJRv8jx7hNPSeJwNfrM+LJDVPHS4f",
+	"S8flr4dLwjmJd2wKDZWKsYHAdmVC0qRDfp1bjQadxNrwZRDEDvZ+sOMzTryTHnxrNY3uWm3jRDLbMVj3",
+	"aRjcFYY1jr7a7Zicj0TtOr6eC/lOZGImILhsr/UTad1sObH6fHXRrDcnrTvn6i80FFPHQaraJmdCymWH",
+	"J7u2IwLUpXqMWT/GTXCzbwv5TM3mPE+jzJklukNdGDRJQY/YLeKG2WWgpTADYI+XLhqNdkfAH431BA5N",
+	"JLVoEROlkqY3sedB2Sq9wy+8zK4RwhIGQ15I+85wakMt8s4vWCfooZytPx1sdk97KxOkxKcSUhiIM0Dh",
+	"FXYeVVNpxdbuNXnzqA41gnecyHaDzVQbuL6+/tvf1M7l8PGWjVdg7+fORHQzHwAw7diDEW+ZPT+vBxHb",
+	"veOwtvGBZuZHsYwpBQ+QGy2U13rauxXLiZCsl43LIF4FTTeKoul6i30fi72VSM4fPz77dqufAb/uVkYX",
+	"fbNRzg2GxXdY8z3Q4vYrtGjYaygxoFLHNLmJ73LGP4YfhoDF5SytKBvA2oSeRbu1AQEZqiH5TJywa3Bn",
+	"8RsPnQE6UTpoCWXPi9RghvCiVEkEgpIa62URbTaUn2rIKbuScYZgn+jFw/fISBD0QTmX+l8+ffKUF68u",
+	"X16xz58HSL+OanLEpR3eUDCcRdpA4Yw8js6IL6luyFG/4eT4ucwfwjQh3DMgs6CVAtP0tBJtK5PtNXnV",
+	"R/0tidT+5uOlTpR2YuTtrvc0hEKDHAjIhA+sdI4t5ikzU6UhXoJyURKIY900zwXLxBgkIdAdbnnitS/V",
+	"kKhfwBqtkM7Nc7dld4jsAcBXPimQjoWOW/j+gWbjQo6AKR3ciFyM7KkcgReqljXvgnqpZjzdD2K2pkC6",
+	"niOqtugqlrrGHbtVGUUiuW7u1EJ2PfOQm0hycCIicBjlLxqFu2SvEaom7pzWEgVGscFi07cPm/AqpPyd",
+	"kEYkpE+flhUQdk9h5D46jSHz1m7ny0Zrqda+2ddEWVcBNbt6A2VmVsxq4gurOCd6KQ3/CHCU0rqUENSc",
+	"5mohO6Wwe6SGjusUghjVqHBu2yjnelrjc8cBvr7P1Yyd+aLJdMyIADbeG1dP7hK3ljYxt+LsNWIVr475",
+	"3/kdxx8H4ciA7TAgsbOzyVMp8q7D0e9iDZI1pfN0MjU6xhumRrc1eSB87IwvIVzqsc7iqam9lNS/X79+",
+	"xa7htHf6nu5j7Qwa6RIPdZ+KvGD2VhBWWG2C20eBVUf0ki/ZVGVJaQ/pLhsWhuIZ0da7kO7calS9cT7F",
+	"R7tbXXjJVYNJk6vMuvhS2EXLMA1YU69zuEYr83w6wAjCAdrF1heQji+NQsErhTmBivO5hhXnRbKrZy8v",
+	"SXZVzt4t54L+NVNJkYkT9txoF+AvT6VUE/wxpdnLley6IXedlHS91dMNgnddNAUzNcH8ey5MkUvNPtGv",
+	"Pj+NnYNdqxBwcUTSZYUE+3stTV4HVhDBlanJtynCbvYJ7qfsrG9Nu2pBEkHS9PfKZjdlqg/00lH6I/F+",
+	"74Q2ARLvjoVsrinQ9Z8T3syqCOPHhIIdpIr8ulqRyIQRdUaPO46C+9vLowfK0dRkI082tKArW2w/OQya",
+	"co8iSyvr7ILvK9Z0rubzWAnECwBVd41wahIk30OvpAmPsZpsCvo/7vcBx3tHqNaGB9n6iVOaRtvXNiDP",
+	"3uPMqDsU3IJvJWpfbVhT0JxHK1YOqbxpVAZqWmchi9wA6h1//4O7+nPX/7KmwGU/Uo56rCHIW+92sztO",
+	"wr79xX6CS8vIQPM+k3IaugH4RjDc+tX4IZj7HazMFY64QQZKZkDhFEzID3g2n/KhMANHsgpRU/Ynp3fx",
+	"AlnMRJ6OBn/GapsB1cIOInU0dL9Kd2Fwi063MxXWTRhyLZ48KvIsbuuTQgz1HAVX3L+iqLN18CQvhP1C",
+	"Y2OKc5pnWmR3QrM/DT58GLhULViEvsZgJrhM5YTxBV/+ucsGv1z2/le/9+2vWBREMwthuS4bfDo7/zxg",
+	"uZgLbrSvg6b7puaCDV48f9azt/j106PPvV/sjeA3a8HvJ9t7U2tk5Rg5A9IBB6QN4AavaI+W0erLN89v",
+	"3r3+8epVJ1iqzv+GGaGZvfn1U7/75Pzzv8Q2Kt5390r6/ZWXBwZYP6Q3LVCsxnJ3LVO/yvvALZXVgU3W",
+	"vhZNiW5Tv+w/uffcQVVdUgIU2t4ofi0ZZz/+ROyL9hu4MZWa54VElwYIreVIdH0hEPZJdYk5UcxxI6uF",
+	"dMSXIzVfeuQMvVIfMFFSPPWlYCLTVG7rnIZI+nePILADLI1QQnEzdRlKRzxZlr779Dv8Y27F1KqhuZAE",
+	"5EYxyDVyPasud+l2hwFSfrJmrT1t8UaaofWoai23cn1gdQO9VogTVvvlTW2MzUUcG5QmEN+ObpN/2ZPu",
+	"+0K96is0JGReHfHurLNQ4YdpCTUOkL1wc2F8QySplT5o/aTIBlUBek+0cxREYGiCnKtoOrXCfg+T84D2",
+	"vnEFQPQpo2eXKTisB8YahRP2WlKzLMOREP17+XDGDeOIBLbL2O92iuisraX4aHIOqx8NP2gDSUa9Dgo9",
+	"TmUC7FZcupx70Fb53atrX9Pr32YXnx7vuMtGjsu6u1FMjrfw6kMctCJKO2FTS7PeWHX+5Pzs0aMNGruR",
+	"2nT33hCVLyt05oU+zLBHMQbJFnblb9IkFhO2V1Xxl7fWb5f327xhZ6l06xTJoeZ85vDAIqxsxWhKvLQV",
+	"6YVOPyUh62tP6R/evNfMqAkQ3JRpr2GRTEqmZgfu71/x0dm3jx72H+0I/wwRndTU8iBjQJ6O5wea2Ytd",
+	"aTNGKea5GgmtL6xWnHPotdTpRPIM30laIyTL7EHNVG6dI5G434iaLpGd6h9UbvbeGOLjXOktEL9NB3Eg",
+	"3jepiHrY79VqacGTGwVGd7R+VSkDyROml9qImasZ79mfPC3xDOzhMZuPtUsGxhcEC0a3VnY7yHAsaS3R",
+	"+Tb/yl2Iv3LcwpEqiSmfz4UMyl1JjJiQiX7KeLbgSx3GoR070h2WlZDXz7E0zlfpY5OvUcqb1fZ+GDmA",
+	"1rR+pVoentLpduC2NQWzan4zgbLU7cH08D3ChjEhEyqIAVUBO6r0r+24b9MsE8mm2PuTBlB2dqx491j9",
+	"1q2uDBDHBWWF2JFAysiZHXijC2tS8VlZiHP9/Ifnr94RjfUG1DSQxDpSbx2yeqPxwg0SG4LQlIAOpLT2",
+	"Pe5rGRZ0+p9if7THtbOzyS6Pk4L/PFWzyrpgx4iuXxh7H78swTKg+ejYp0YqsyqbTXJVzOO1zqg39tW3",
+	"O+nUumXYovmC4i7MZ6RmAya1nvJcJE3HBOX29TVcUPYbVJUhUgwSEAJCZi27X81h0ExMmkKJkqt0xGQZ",
+	"3vD7NBNvaLX22GdrjdYqK0wc93tnt36Dx/g3wTMcQFOcZM82qQ0bTYVjSQR2ddh61kgFxE9X00DpXns2",
+	"aRW2b9XCLEN/0frDkTRuCkPGcsuwuNK37l34hjBQiRd49g0Qwyg4LV1uWny08urPuAg9gp+kTduDpjJq",
+	"jTWINryx0hc1cRDxaEdyxSjIBjQpIJqFUxBYaSkZGoEJ8A1tbw0mCkOaGPfGwWA3iNxzFw9akTgg/air",
+	"24sJg2Z3BN/sqULS3JkAVT/3nlFh1xiOvADF3AsMUhDXKF6KO2u3wMO61MXpeGLUfcqokYoIjBnNu6xI",
+	"5va01CMzb4BESQxJ7pbNrHj4/S7tkyvw3bGOqDqouagxAWizGuxMgm5esSq2GQKR9DUZbAuo46UIgdV8",
+	"EKPeZW1Xic0QhBX3S7n37C4phxTM6oa9eJzkEQaG20NTcoNVkxdUERhr5W/IHic+NuCOww5te+mG8bxx",
+	"9kLEm052ZMyp35wb0JJW1DZgMGFmAPHIV5ohge3Ut2s3w5zvug3tXmvTfOycptuVGsanEoJ+mKman/J5",
+	"GuHV2J6SiaeOrc108hIIGLDG9ak9LzOupw5vD0wNCsadsh67YVWymbHg5vRfmyBENWU9KW3vQ9IXkewT",
+	"tHwwwyce08IVAlAawHcmrNPQxF/p0JRIkAvZJfdxdEIaXSa8Gqm/BnQ07pabXqNJcfEfKZY/Uix/pFj+",
+	"SLH8xlIs7vTe2P5pL3orxn/kZP7IyfyRk/kjJ/NHTuaPnMwfOZnfbk5mO4vdPedpfirr+BsHoOtLGP+u",
+	"hnV5CkBmKEnPKsodoZUo2FuyIWAmhZpDR06dJuR5b3RRm7ZWt1fKSDkBN6aI996thi7jXrCOr85eFDxF",
+	"ngsZZ2MBoSewZQQ5A6xzOFtTU8fZ52a7Jik2zNVCi5y62TZgnYmP8zQXejcIvVzN4orFAex4oDVu4uyl",
+	"DSH19unQicF1VcC3KjetzAC9mp/fcuE2SMizfejrRyTea8BRds4KMxXSpCOosObzOVkFjkwfLK4SQRWw",
+	"mDnmDDCHxtCkYmM+sncAyRrbF6Z0JH59g1/fuMkaxDBhI55ySRpduZjoOTcCodJJfQgXGtwjGMaGhTlO",
+	"SkE3A4XbkDIwJpUT7bidq6Op48sNmv+i9MAIFegx2fHkBARTzdOkqjdCAPDaAD6b8TRD4GghG+Rd1W38",
+	"bdOJfC5fCjNViY6T0d2KuH2AitBdwRYqv2WgzVKfLNjOYx6dybs0ob79ZmsO7/CGfrd16f3jw2fVz42/",
+	"b/Nk8IbES6jrJ0roLmI5pNpz6DQK01V74apDfi2dCEfyXckslTVZR7CQKec4E9aSJkJa+E1UPkcZT2tO",
+	"FvjKAZ1qxtlc5FrJBxqfU3e/tBZhR+tC5BsDnHVHa2GMkj68GrG9kzQnMJ76E9IHdJ3MOBaJW6kWcUrO",
+	"kZoLvVts3Qi+g7L7wc7kO8FnzexnP4l+ooOX9+N1q+oGExUzAMrML5Nk17RdvrwhfKAVTgNOGJgL4Eq1",
+	"jgaaAOjNUa8/WbtHiLBlxSSVN7vm0Ha7/nP9zCGO7s4NUYkaFbOoXfrcaPY/L1++YO4SRMkaBBQp2XJA",
+	"fXBmKmZRkXXR70hgmMslRn25b/UBLF0keYkD6MBOrwD/ODikbsea9ZmOxpq8z7SRPZg40hNH+b9Djxgs",
+	"fo0WpC8djxrGs9QqVtweJTURyPu18GcpXRu49X2dCcwT+uh1sMh7xCsDbJktkDHckwAgWZlR1qjdeapC",
+	"jKwV8xqtJPoeHzpSVV+r+XP2KbnR7FbMzQEVN66jH3ZCNXNUurkh2D7NflmcU5blwO4sxbcbbievGX7d",
+	"onSOYmSHSuwAS5viDKuAVILLYt4EzvoZXQo054moqQDcFXBefEzNzcr9Qjw6uTvM1RsPYcRKwspuADHF",
+	"Cml3a3ZXgyNHdOr1KK9VBdvB8JKTlU63gxRZPINz3g6sFjatCiBSD75Sj45mvzM82cxeiiNjCy6NRm6Z",
+	"Fdhndk26xtqgv+C++LUx7PJLHEExixeXiWRHw2wvdLNrAlyVYv0tYoBlpubwJUR1PccyQGQQWQGntnMJ",
+	"AUKAJgSpL1HZF9734BN7D19zYcRKBcW2LfeGx2uN4Wj2yE0V2YfYfTjWLlLCncWNhhLMf9tYCHmohJyM",
+	"pYIQ0X2X/d8MkN8OoITiN4IKQjaGP4U218VsxklrOh79+ni/ymmfdN2Rp11gOHriFzJRUtTTSNvfg37t",
+	"FXPgn9iRK7rQBc9uDgAaQnRzq80Ckek6AEWcEbc/A2B+1Et1Z8gl0GrsWjGDnIE1QYgSq7/5bv8JsEHZ",
+	"ECsnQsqiRIwyIK3xiP0rKMnn/W0ovH64dZPwbCoQoKxJ3PLn6dJuf3ARIMGA4Smw7KOCVYu0JbD+fLGq",
+	"1nNlxG7m2abzpC7qtoskboKMjSQj1O029KvAAIkfc0SCSkIgxmMsGBk7FwpSlAueQ6IfIUl99S2ypp6w",
+	"73FhZoI7n0SrmcCcD+X+MzGu8BFZJYDAMqgOSqKS2JHvlXqEdmtOKWgc7wNirkJ6qywVOqSsoSswbb3g",
+	"AVMTnwoegWmmMcVSYNhhM+RJtoQSHHs7k6f2XhNulSGVG8Es4n3iIQGX+Gim3ZwxtcLsprlMhurjADwt",
+	"q0B9BZEvXdDMFLnssgHUXSCP1IKnxlN+5a6OpGzPcMs1LzKwyvApjoWk0/UsM6gz7VpGFxBjxHskWhzG",
+	"P2ZQjKqV8rc19DreloPQbynXIPVGIbynP27KOk8obyX3zc1CM0G99keznz0hExR2O4/4V15ISchKPDX4",
+	"V/X+3dgm0bcpwd8RKnDtMN7vCuL7GksDXeS5CxmhLtG6Q/w8ViGYiLWkTb9BbTrcbyuyPl5GR+dBeaJ4",
+	"mEvlfCKeZVzrWJhr7ICfdml0yNVdak0fkTcuZw1/0/XPjQn6O8xtVwdasj6vE0IXaZbUFLIQUyzQCOdU",
+	"1uKqVpDMPh79Bu7Y6NP2yWFvqErQ6X+Khm5ePOcf6SuqmdR4vGFdAoLw306xCLtuMWuCm5E9JGMM1RM6",
+	"SeEax9WNvOGC5xWY42AiNnckbUOe4jv7IHW+gY8DJmkC+hRZ5Z5iFikFxlAIZrEs1TXlCHD7m1xwXRNo",
+	"3rmiwx4gJlZvB9NN3l9JTh2b4mjcyN03WNFKWYibWTdlNVL4kt7FHxvI+mItPNelEtX273gqdwWo+xGA",
+	"5MruKQ2IkBUWDqMygA2MAsWhoRiOVqobT8JprxZjkd+EH/66Dir4sWd/3bvjOTQk2Nu8UtflXd7AXYKP",
+	"fi3DTCGA4XZupSju4cOt1gf4gPSu0VUTfLZ7hmSSc2l2yaBxaeLeCCRAdwsS1R5dlQKO9T1yBVUi+Ehg",
+	"v9eO4ZvqQ9zhzGaFNsiFvVI0Et/ndyJP0lFdMN8lea0fofmS/cflAwgv2J8wJSsiTE6MwwwEbRmQogT5",
+	"USP4jFK+sBhMyebVgW7a/ULWScYxwtjxzOnRek/t7dtvbGxT4JukRNezOa2LeoWL2hVAolehGR/ab6w0",
+	"ft1b4oCX+FwjbEfvYzSkgrdvogYdjHCz+D6ZzTOqyKtjcrqpVa3bDoStzE17MctFnJNU5alZ1nRi74E0",
+	"7n5TQxvbhG5sezujdZBjax/XztXsZcBRCbepDHkrXLlb9eMocpKg/XOR7hb7KOw1IW2iN3fV862TJoYS",
+	"7DtBXDf8hm6bFnjvGnEIbhDdyOpq833JI15dwCDwXBPfMkJDbb0UOZSRddl5/9Ff2HBpBLT0zuKle5sM",
+	"wiI1DZpy8bJuaR3VE0whFcc8CixBFOp6E1kGZQAgkdVlZ/1++GINd2E5yTHDgDJfOybJ8kKO3Am1NvZc",
+	"IG/ITOVi5Q1UDr1oImc0a7qBFerG2C2nLBxC3bxfl6+2SYJgNX1DhwuTPsVPQvYinmUO1MfqJBQ+3267",
+	"KZQeSdPz/DY2e98Hs+XcUnsfxz/fxSwEkI3ae9S2NpB72VSyzDQXIipb22uqNtVYY9oY8+wu7a3yoHEp",
+	"F5yKCTFZpVii4nWbTfobobnytpo5rU88UWQ5XgUmolgCl1nmpsyjBFQSSrMGMRS8dxD2LmPc7i29hESF",
+	"W92KI3XU7NO30mbXyUZbTozTj3G9PVLz7UExO2vXcGWci97FpuEx7qaVIG/tYhyxeeUSXBh8KLVNNOoo",
+	"cSuZypsk2jr4glud4lgTsJ3lTt1SOwvRO5UEZ08e97chH9RVeAvfOGxXPzb6BtmSfbtjdpaFdhpqujXN",
+	"kVWJifiFTXdX7T4xTjusVD1N1UJCF+JJs2Yv2g94u9r3OIqjAI84wEsoV3M9T2wPmIF34cmlD7S3Pc6h",
+	"6WvGl2Hq0/7O6ugii/Mbvcds5HcVWuPVBlQ9L+qMJJZww4dcC2hVQPJ4SHbwpQ6qCYC/BKu6zZSXBKMn",
+	"7BVFJ6ihlKITqaEtDoA2s1SyRIzSpA7/YpsfPlaF3E1/E1NPtOjMvjaev55ojmvDJopnZVgG6VOhiyNL",
+	"GlLOHbxp5lOuN+kyYJ3SvrgP6vUeQHcVsJgDRkBZzgevgC3BQR9w1Kypp5zuduZFPokmyy6ra5t4VvWJ",
+	"qlvoMqsUbYSzQkTSGi9aV4ub3Va2uqhVYW+4qvah0baUdyA5pQle/5T1F6m7X+VGbgFP9q9ELBWDq0fc",
+	"aHQoap1fIXQHsQy2YSkUMUW4ppOOoZ3XFd3+mvq9dfkuZ6qg4PiKQTQv6mFMLrNMgb/HRkDmZPWPphC0",
+	"bmjxT6oPaPALRAG5GS6N2PGXJufjcTqCn0Ze51oQHFUuRiK9EwkbLgPWXLNQbKqKHF3Nhq+HPQlrg11r",
+	"jqbeBagznAmui1wkTEAKQKcf8bmNHrkaXw6mNz511SWIj3h16mrl6K884zJGYMVLAdso2KEwQqGHNjUQ",
+	"y5AFmed2bRquBeVsV2v3kBltrHKEk3E1mqiBdTGbiYQVczZc0lHDjau7v4IzBuD2hipZPtBdD3rjujgD",
+	"0nEj+OyA/hhMA7t5rF2BZyrPhacG3sH1KU+j1QjrLjY33aV2eG/yzST/ca9sXtzYHRDf5gFnL/wvGoYt",
+	"pQBxD0bLKsTp1fu3qz5RvOvveAOhzThJh8e7p9umE8QpOvB+q7rEzVzt6taFVTEz0zx+Fa7R9q1fi+Kx",
+	"0RbAJ+147oY6LtaUrBo9dmVey7rSbgcSQlsO67dqcUQFC+pC1+HILVwD48jrFaicGjbnnk4q7lgkLemz",
+	"Qk1dhq0e0k7FzPjUBi+y2kLGnfkDJyue2R0/pamKl8XKuv47PDDqCjprPZJNtWmUlY50vxgknmg2Q9SG",
+	"t5PP6X4TTcrGzG4qsq6KQ0V66m1ySchH9n39RPqCbXzb8uysDK7ydvEtF0O04COT3tVgR26CmN2vPFXP",
+	"M76sz+w7wdy88UX+o73ORYF1OpE3qTxOIDhX2dYA31tFJAJryA17NQpXZoVG4KWIlsc9bGvE2M9OpKkB",
+	"HQBoaoA+7knOZxcMYnC6y6QKitWlYrqMD5eV9ySP69DUQexKi/worqGOt8wfqVTL3n73zH+5W3w5M/aF",
+	"bdw8K/VQPcDxCfByKlj0jxpsnNVg8sEbKQyKr0Iw4GwSE4wUC4ho+vYlx6G8FolfDaefN2HBbr79Vs11",
+	"VVMJbN/y6FVSLqi/XX4bVEnBzWJD/wmL0A6jsOCFmdaUr5fNB3GimdSDkc6LLPPQdx7gB/uxuCl0l6Vj",
+	"xuXypL4p4UYLU9f5Cs+Bbgnto42hbVZj6cRRRGI7zrrDCJ3h2zPdYewFGdo2slRjmV9Q9de4GoLWCymL",
+	"4g3lI7W9XIhu85quBgma8fxWRxutrScvPpoD4pEV0g9E7Y+3Q9yptARWWKMgK3sZfUi7eZcx3XpLINn3",
+	"k8HtPYVXw5yTm/6KRLpeO9om3U7NuUqLslcudo8NACkKoc1ahvNJVavaf/oulM7//qXf+5b3xr9+evLo",
+	"87/E5rlNEXwKmDB0UkDnP/6cDejHq+iF5/3I2bWKYRdbtA0LVMMXxo3ho2mN8P7sgLitMhOwEez8u98g",
+	"FpBDqnC9OM1ley+o2G3ggiluBD/GpTAnjKBky7ZZOrQTvmywRwiZZgPeKs3xjyKCYzUvhlk6uomGJq+e",
+	"fXd9yZRkb3rnj59A9PHN1csG9GDlPTcMp6bdbPdNt6IMAVm3DultN1vWneTRrrVlPdLiUhW+Ll1JsTKa",
+	"SgZuXGiebW7754AbKZpl6akVq6Iq7Vg3LMTrUrms98JCqIsUAVgPQLJA5VlzoeaZYHoKSHC3Ui3KLHXF",
+	"AYHfhNVNTi/FPJFa8GZo5NzuPOBl0RdOoactknlRMzFUyRL6HFIkfwlk6oFm79++0E+DdO6EG8G4vtWw",
+	"V8kJ67KpA2DjeL5VXyDetv43CHKJJZYZpvICOi1EwlLZZcMl42wCBlyWytuua77I1VDZcYEbCDWULtA/",
+	"FKmc2KHhIbTmBMLNwGEdKgPhokLWYAyBmy6ErNe9aY7pemdkLrjuWsVrxSCeiGvi3kfyyAE8A74JvLOr",
+	"GEjlrUMagAkprUOFyPKFjJtadygRG6D0nrIzNizq7hSYWUtVbEIJH/EsE3mDylaKIPiRhesQE+qfxXCq",
+	"1O1uIaK9kLbpNzVtDtuCouJO7NL+9EqZdCSu7kS8CWoaTcz52oxM8ER3/Z4AseFm6qDZCY8DQZ5OOnt6",
+	"4jTzzhnf1A5fGz01QUtNoz55Eg94fz+pQcApWKWtUafwBYK48t8pWpTx0S228xqRz/CBq0ij5ZvQzY4R",
+	"Q3Ii3V4YiZ5wWCSpoqTyQrBCZkJrNknvhGxUWxXJLYFKS3XYn7ZGEN099u4q+cLO+1tYqfbYGIH8b3hh",
+	"uqrJy+K+jRzj0KHouwjYZRjrQk9B5SJBXHeFuMDWPpvxRKw7OU0CX+H2jRmraLdh38AIkAxwcHSOfypt",
+	"jM9d9ommwP4ZLD/8847+wMCN/Wu4tP9f5Jn9jz0B7X/RE7d/SZUI+9+/qyFcDXxfn8Fs+2Q1/OcmXl0N",
+	"QPaGeY3edVMCf31W4+chCfiGzbw9XLjaV5FpgaxLUOiCZXmA046vwzW6bPGtvIVXMi6h74hNyT7pVizL",
+	"qIEVwS6iK9YV5HY7i/Kob6Q+V6OYPnbpbvRrDMxMi1GRp2Z5bW+Hc6hLxo7UvsZIqdvUtztddAi7+MZd",
+	"V6qNeWrdzrAEGUYJ0yV4DgXSdO3UmHnn82dohxurmoZkXCQrc++fO7ZKT1AJjPSJgpJHZqa5KiZTVC6X",
+	"b56fsFfA98hzASSOCO/SZWmCn71///y7u2+6HyRWkdmP3n7/jD18+PBb6/m+f/fshF3lucrL77599Pgb",
+	"Ri6/9gwRyKQ6GKlEDNBPAusVOetEBoEJFMqTD/KDhCinFVgoo8Ra31SywcceH42E1gNwSqzFMkJOv6eg",
+	"sxa+KRkKNYUkrh8QZevLnHyQA/TEBxdUIFSi/1oZZKk8YQMtsvHgwj4DS5916H247mYx0yK7ExoowoGz",
+	"qMumPJ/BcTfmI6Pt06D+dHDhYOjZwKl0qLe+YG8FT+wdvi+yDMH0fU92N/ycy8rpxwallqRbfZCxe1Uc",
+	"Ngd4rPL6m4HmGVz4mxAvJLTsfJDhlYjcgvOEKEHg79gFg64qiKSDE6eFWAtVw/1TKNhGzlFcjpVn5OJO",
+	"8CwYTsN3IhmD5SMZhM1GpWL2jAUw8ZMP8lIGkoaMJR972oh5r5gPgg4sRNq6cPTAsKm7hLgMhfFeRrCh",
+	"D8vQhWSzVBbQajlRXZaaD9K7yJC6VGPqNPvTo/5DNrBPvinmNxiAHHSRehY+fj8f/Bm2x8+EX43VbHYb",
+	"QCRZCELT0exR/9EJu6R3hpeCI2mk5oJRqb/fPQviyuLsh6t3zgQYfOzBBA3KB464dJ1oVJEJxGYJgxlF",
+	"ZwJxAiQbXL3jk4Edwpv3cM/vrl5cvbui+X0+7gHN9GCNLObR2fkHOaDj6WYmuIQ4/ACPJO1CElDtb4+I",
+	"MddG5OXuh3u/UlLgAy7Yvw5KckLU5+R85oLxDEDqUAawUBwwHYBscPA/eq9Qg/d+SsWid6kv2KvLl1cD",
+	"O8/aQUZyQ2svrLyvdU/YaUo9gBAvktScfJAACToSEivp00RIk45TkVsrYs5HU9E7P+mXB0nwWdiI2vmP",
+	"yypgA2R9HPOXRlpTikYR4vwk5zM8uRG8tWPf8PUcjoKyJb5z0emf0NPUXEg+TzsXnYcnZzAou8pw/p3y",
+	"eXp6d3aKGrnnsPTtV5PYMX+JTZPsvA/sjX7PPU86Fx3rIV3Cjd66+wCW7lxJjcfteb+/wrTL5/MsHcE9",
+	"Tv9OuRY87rcZA5UngXMGR+yKIf4jVkJ5qK/YHf0QT99QlPtzZY1g47hF0Lcu9ywTD7DYxUJ6sRDaoCJA",
+	"iCjAPOIF0s25c89aD1ZO4Sk1C3D6KU0+4/Rnos4KJ9UxAYRqK6/pSBBApz1rF54nTCwRxWRodczCI6Uu",
+	"y7c5YYDKErbYILKkj8u5Itvqkj/LlBaVlQDpclDjnYtf4lNeXnL63N7p869rkvJo/aW/U1IcYT1h0ECO",
+	"hbE9WE1cml1XLRP5pt0CX5OxEcZdgZyrYgyA6YWJKgXGO1pGoKdB0VFLtv2bzh0yRtyWfFy7JXGQa+uy",
+	"EtCTo6xIBD0fpAgwUF1kyY7vVsxxth72WeKowu2P/1EIaFknZQc/hK5St5H9ilHsYS1U+GubmsJOQKsa",
+	"ghbaZ20wJoqpEmGXDoIriMK+ph5weaqiZo3XiKSBWjjlo1upFplIKLMYjRh+X8qS3cBja3rh7a2ZvFip",
+	"angaME/bzQ+MnGDTJZDGK6l7AX6WF1oAZJAzS9CXrMreZTlMmJ+jaYYjS0ZrUnHtIPcCkciUutWOGVYy",
+	"ThOzvzDoNBPS8TrGz4pXypomOEG6bJ20OxrCHZCaXV+/K5nA/FzTE35vy3dFTjjNMPgMO61Yt0PgN7FQ",
+	"Cd4zLYG2UoB1xnitjx3qYoheJHTLKneU0DC8mkbkL0Bt1pRpNwrQj8kzhsMmwcM8lV5/s8vKnewDTQqK",
+	"AvQVeC2Y2be2bcLUeF1MSDwO3uJwFv9VISH6FvHw7SVldw1ip/HRNJUwrZgtnCmiM6HC7M55/2G/1z/r",
+	"9c/fnT2+6Pcv+v3/hZ30jQWOXvhNQaJXRqJc0eBvU95/FGJOS13VFV7chnx0Sz4veHS7Ky7rPNWaSwjM",
+	"h/5Xl3r0qJAAke3gE5POwHgrJDiPkJOAU4l4i7oVO9ylLgZa5WaAhjEYUYtUixN2CUYUet1Z9tTZV/bf",
+	"pZWcpMkHGcSKPICLfT7YykZVcPi6VZ/OXh+i9sFNyTZATzJitMFMbbHZLsFvfYAHNUSaBnqpjZhdDJCA",
+	"nBmub+usNIRHDEV/Sxnv525Nhh/0hZJsKCZE01jzPAyhHvDAN0QH4OyXYAXqHuuJund6bOxORAvTWFnY",
+	"JXQEMXX31CkereUtm8Hox+/mGjJ2v9v6EQWtmE8Zh9AXsgtA2iBXhUzqJtvusrjh3+khc7Jr8bH/6PFY",
+	"fYYdztZj4xlmShtd+yKdpaZlS8SudctBCAVw21byK26q1RNN1O6p+Oh6CKPa99n1T1h6IgX79+vXr1yk",
+	"jUP2oapVu0ybXKB38ExkmWfj03MIOE6FcDSaht8KOjOsLBYZZxOBZ4p1XHI1nwI10zhXmBBeMUJh0DXa",
+	"MCaBJPBxGRzpu0AG8V92obMaMfxD3f6hbo+vbndTRB97MllXRhECDPHRnFqR3njdmnJCkDyw5aaCO9Lr",
+	"ZziW3neprqdVu8T8nyuvtnc5qczG2sMPV4PgPNmnQv3oeMUIba4M70Sejpf14ZOfeXaLJQCLqcqEtUoh",
+	"bygTZkfLcwGHIYQ/YHdIlQjNckG40oSdaH2zCyyRcBAHi5J+kXEpFqBIRoXdZ2Moi/QJEp/y8VAvLi8M",
+	"bOepZgCVgq7ewK7eTZbK2wF+k0MZg4NVggLPdfX6E0yDU6/tHo/wLPp9TBJ/drMDb3WEI/NNru4olCkV",
+	"E9LkS7g/Zaa66B3a6cfISbJFlDD+az+CQ66s6nCiZf2jYr49e3LW73cZz7QKo60PHE8y3uUBEZixgaNY",
+	"gHWt0ilKwMLKsdCHccNyMSkyniNgTDwc/FcaZIvLjY9o1RxyRyEU6dK8+2Yqt10ogF2TlxlxwzM1iQf5",
+	"uzV64bmhY9eFUqgW+CnV62oDtS4aCqZTiqGfsLdhfnQg1Q0O+cbwfCLMYM/lBBJcnOz15TyvK9pNCnFy",
+	"hBV4aQ07THt9dEvApFo0neFg39B1SOERDw3w0dTtYK9y0zK6hWrRE4/br0ZKauqeK/HjEFxOfExX4SF5",
+	"QiyU6xsmoBpORav7Zo0kua3d8w6bi+zDmJ/8C5xVqhCACTlkLU8/Wevgc/0Re2nnSSChXUAZn2K5ism5",
+	"1GToQsDFHYbAXgd7ffDm9fU7dup/C6UKjrcUQ6O40FQjAKFMcSfyD5KOgAs2mipIBkqI/FQNGikWUPnH",
+	"rh3991DoNIE6bEjGhzzt8Cj/JLuJMzE2jFO4h+fRUM9lklSYrHePnyLS+iERVDJm7SJNcqF7hrK48HY3",
+	"JSN8J1MjnjUPltKLXSbJfcdJvyOJQG9AbzQ2XO3gEZKASYJxdqul6Cha22T77CiRU0xW9LAtlCDy6/I9",
+	"z42GGsxUs4ndSlaeJ0olT30xnMkLbURiBRnikEbNyaWriud38IRn5QAu/fPvMV//vbKHJFLYSSNyyTMW",
+	"TArjwaAaHu7RQyas84B6CaNwpp5Sn8VEsFP4gImP84zbvT/FDrjqtP0gTLM56++2U4OX7lx0evZ/f736",
+	"4fkr9uzq7bvn3z9/dvnuCj79f//n/1abJC6sQfCkd3bWOz9/1//GJT6qvS8dnvBOtzNO5UTk8xxoxzrf",
+	"Ds9GeDupzA0kLjGNAnc7+7ZyN0pXdS46z179d1eX5NfMrxN7OD7nZ2fNVUl0Nts8HA+UM5//q7MhkXII",
+	"oPEgqTG1bsFQZGqxWhfi3JdinimeiKQyIii6jFTlwKLWiOCuB8xrgORaj1mc/SG7R5XdlzwRxzTLj6Iq",
+	"7UcKygs6nHha4yfTpiKozNUeQwEaxE69NQfZPLCQhKyxv5+FTzlUhVIT0S+fji1hdgfDdP7ryT/4CT3x",
+	"ROUwr6nWBcjes1f//Qq/Ys8uy0DiP/iajJ5/0+uf9/pn72AwNB57CdblBWNeuUaLPOVZ56LzaHzOO59/",
+	"3UdQW3U+wvUs62NSaY1PDfa70IeZSTrwPTYZSbBmbMyzDFPbRnlHINw0qIKhvt1KMXJ/q+om8xurgRF1",
+	"mJV/T0YXjprxcCZ2CJ7UFb6QXaoFz0QS1PdDg9AJe45SIEgOXIi1jLOsT++bwhxtbvf0oCC62+RUAzSK",
+	"8LI3b5//dPnuiv149T/9Zfts2KMWo4Rv9vtQknvMeGvq8T0YelbHUG/Gfnsw0IxB7UntKf1aooOzQ/VM",
+	"l43TzIhcJE9ZLiiWLoXGzhxo2Cjry6Mn+3fBwBold6vglBuyYfGflyiXG3+6Enr8yEeo/utSntTAvsM9",
+	"XV7VEAJEF3LHEwf1ADsKJy2axASK8LoUK7DbbR2BPf6w5RbST67w8AQbi5YDqKvSYX6C4oKFxvXmyRJX",
+	"GzP/EL02DPCVMMidiEluHZYBJMrVeJylUgxq3wl5A8J3atTvXYrQ9yCMMZDLulL3UGjrxkXX7FbMfj/1",
+	"NIFuLmsaSBZ79N/KNb0oasJvuexmhfyhLZX8XbV4b6W8P9DIoabdJSIADPVDAbsHEY50l+VKzaytBAFv",
+	"4dr1wC4imCJDSNIU5sZDDytEwFkr806QLcdMdln9WBM3+K4CDLyp/tAn461V5xQGfRQ0u4xVzs4flVQL",
+	"IOhYbFBK+vNEzObKCDla9n4ERP76ApLNuPk7W3K7yhqB7jWyt85aeH5Mzp/5FvigiuOFGm2gsAk6dNuu",
+	"2sDRVVqgGu2a1ZbmOrPmdJ6LcZZOpqY+3eSFlRJILvafygkAOV5Qe0wXk0BQ0IWQuEJ3kcHC8MkDTRvU",
+	"tWPan6i863D4Unsxpk4Iy637QfrKZFpLe/VY5EIC/Ynd5133LJYT/bZMWJLq2xP2zA3StQX72AmaaHD+",
+	"Iv5YLMP0xs1MZVt/PRvkeIeBf9N7KS55ZqWIMqZ+hUKth+WPMyGoewMPX9dW3PzQ2FBvEu6AbQ2jXr+a",
+	"E/azg0X1fRJkGVAbCpcjkaEMFtLujafYsbTgeYI2C1hFOoAXcTelAnprD0KGHgHmXJLdGprjLB2ZLhtg",
+	"ouVmbo80aQZd52sQ7gOUQsjlgtdGVDadU43aTtYLPDOtCDM2/h61tZYw0JgW3dTheH5PZ8N7mYicLRDm",
+	"6FCxB9lA79TKwDF0ek06zrkoosscwXc3VMmOQMorxDRnU8EzM6WefaORPTCWnztYeO7HrG3NpLX+/v4L",
+	"B3yRmzTRKXSQUZ66Ptlq9z61R6pCmkQt5GqhuT/t8iITrjgkxA2NYRDQs7/CjkUaWvt4BZGpXWf5rqmM",
+	"O5IMjPhcF9mGoi6IrHh/x6FeuN3eZeXSeFQgb0q5nU6gRuQNQTkgQGfYlwWjLVMT6wfR8YsMR6mUInFP",
+	"ZjN+i9W8So6ER/BeT+nT63x9UuVG1q5Acdl1VY0AR+264FLDNE+tS5pBk7s7GpIWJMoaXfUm/jOOrShk",
+	"47s+CSsJkGUnuxws5kSMMqri7oJOwZ5sgJixZz+eId7mdvAzIGBTrl1hZ0BMSzVlJwzQ/zjFyAKLkCJo",
+	"5M9H3G/7xRc6mIKYv7r1kS1txJyypUCu5IrCPNwxof51LjpQIYPzmwNZmUjAKylyccGkKoty9VTNbx6d",
+	"27cPHuQYHPsnf8HHWtEY7pK+DNwPcPDaKz3m2Brt6/9W1CqgYzvwlbKLFGp6PWwR9Fkf1wfGHZIpKXrQ",
+	"gFWrd793jIxlraTA8DMVrakiH4kKpg1smRk3o2mgbAEvKldz5XGz0R3CfeAAk7xah96buGa1g76GMX+F",
+	"yrUcXKv6lTNYuzVpQj9yKHCGnQKGD5N0PEagwSOrWTXbnC0KMGccPgyhQcPHvMrhoU/YO0CQM5zyQo6S",
+	"H46Jri/Eth+NVJ4g8B+0ZNSUhLgBfs22Ow3y3qCprNpZhxrCbayy5EBDry50HVC+sMG/WX94wOzPED/A",
+	"Y5pzkhgj5AXqQ+gCdahVDmSQQuorCIEo+gN324HDt4KOWBAulzJb59NBeCzsWVQlWtLDPnNS7ioMApi/",
+	"2pI6/Mn+8YZdqu32LEYYwi86/5YJySlbkcN2Q+J2NHN0OpE9LNVoqAXxzb906NstQGQ/XQO27TFCHPgM",
+	"AOw8wEceeVnZVEJXq3tPP9FfW6uYsPQItk6i4KQm25UAwhASW1Pvi1XCtTVKh4p3nLcLMT7TMsk552Za",
+	"Bs/KiapKVE0GKAKc/YUKo/y495KLjVJgT/YNtRpQX2GdGDAAdJfwd4dL/OMp4wwaVcBsyzikO+iaTPA7",
+	"8naLSL/9d+l4vLEsY39RwMK6atYpFky16ripMDx5dGh79b6ayE5Uu8e6WagKbEyioMQCOhNSCeJnT9bq",
+	"0h/fGCwB+KPCeC3yO5H3AEgML61AEQ/s8ZOn1mtg3wUHOmDhDhhn10bM2Z+wZCQv5ODPXTaAShHG2Qs1",
+	"eQHYEwPAPQXMaM7e0N/dD3KAUaABgFRoKKmhXq2/wRdoG6QJdIsFgyqfb+0KfFyq2eBD0e8/HMFrwJ+i",
+	"h5/YK/CDwVNCHIKC0VR+kIMXXJseMA70nn83oLafXPAZwnUDUMM0hYB0QFo/4XOGZFjAIH7Cfi5xr4Nb",
+	"BM2mBDEE6RIMjMfyfdfwu2PkRrYXeHBt4L2b2dQAUABz28OX2wOpgH54+A57kd4JD/WrxmAgthkPFx+N",
+	"QH6JmmZIOwqABNDOns/SW/F0JYJL4sClWMSwUuwzfu+ZjR/SlawUOJZY+4LYYRMOnQ3HDr2MoU1tcwFC",
+	"rhZU5+PdX2YVFQD6u4SVK4nmacK0Kkt9AJOACtHB+RGjNIEuvnVZwJ65P2ThTrBijqa8NsXotgJf70Hc",
+	"oFU3deGHhpHrjYW2KBITYlCpzW/aPT2BFCeihfjy1ge6XHerEkcGQUWGyky3JDR/2K8M/iixYzEeCyIS",
+	"Qj42XaWUv8EZKb+jf6u52MEZXXnXNiG3rFdlB7cSVdg7hhLri3gF2x34BuhRHJ9XkYen+OVYZZla6NXv",
+	"o30Rx5OJPWMRtLqIiaObL/APLbY0/FOJqO/2q9BpAIej0xotnHRTlSXbwOnVQgofjrM/sFvJJdUwNrEu",
+	"s29FJrgWv/djyyEPw7St5AP2rrGpbcmiama1kNo/tQT9puonazkhG6cn4sAFzv1yshxXT0cNkr+p7Eim",
+	"6fErF+3YvgCc7z1IEmD6VoxhIBgZZYLLXjGH7QifgDHKMzZcUulbC2ojU5Nd4ggXzjMnBoqg2N/HBUwO",
+	"3rO/5oWavMOPqAGJkpkBBZA9ih0hj5DJ4OSD9KgxDzTL1IShfQ7z4m1yTyUP5DjMCgBPpcjJinS5YADt",
+	"6tbUo/iKNdcz80FOgLLPkysMl+TwSZOrjM0zLkUliIEzUglBsNUIxErYAYOAqdwQLnhhV6atQMELNbmG",
+	"RWh48dtCRiKIPyjmqJ1wPh2yjl2sulAiGksHNu84wlx6rusUBlccCXowmQ7vWDcSw1eQIv04HkNHA/+Y",
+	"zopZ5+Ks33fMgvTBOiVvwzkHqMtm174HIMuG98Xus3/+CJGa0Ka9EznPys2LUPtirtfr6WYinwgIxjro",
+	"z+NGkawGPU3UQmaKJxt7OaHiwsqlVZLpzBV1sP+CVC0iZeEnrrkvUI9Yqw23gG/DIOTgvw0iWQMa0m9A",
+	"j0DyRCvc0Y5m22vp/ffzb3MHR18tnQlt+Gyu4woL0zF7MPjA9gbcpD32NSxP54gAsv4UgdoA8dEAmmxJ",
+	"rT1SmSp2t4O2b+IZTzO9ka+lAHfZSidc67trsZUvztbyLBM8fwm3/voZuFwONcvoDY/l5NSalim0Wv1d",
+	"DXUFuk8LmdAQjGID+9egy+YqN+ysf/4YTS+w/0ZU/GamYnbhunioUCm9E7lITtgAsjJYnvJBuhLA1EB/",
+	"mauQA57HE3aNhcyRghW72tM0SYS0xp2dIyuduo4p4pA1r21M5ywXo3SeYjyBmi6s0PlASodL+W8OwWGk",
+	"ZnV6UtV1cj483wWBHOKgiNBU2ytdbIQef7w74jklYuBIhEmx8nGBZCOemKdsSFE51kHt1bbfbHhweqG8",
+	"ksczTScAXAk6o7Y/aYyBoAhQeSrNk0ed4Ljqx4+rbePI1GLrMAiV46BxfA1t53bLtY7PSloJS0PD6uJ7",
+	"6NyAZ59SenQ3l52qfwdIKDuiRlooOgOzytH7uGM24YZfYPbeBG8tpDVRx5lSYI0alSV0Vjvw1hM2EHmu",
+	"cu/7E1811RI6re3sWoAieYp+f5BfFzLR9X7xcc/T31RCnFdDyjOaiVYE7ROqjS2VbshExmDRiXTaIZw6",
+	"EuCauraXaKy3VQcBt/8S9pN9dTuD7ZpPz41mg6mZZVAjg2EXFihPjHmx1Fy4EiXtqtR9tYvmMhmqj9HM",
+	"5RdanWO2XxWTKb5Gm+2ax1jpXXfkKTeGj6bue5mIj583ID0u+FIj1ogLUjQzdOsjCnZWL/0YWheTaOFi",
+	"OQcPNBvAJAxqalnhy83Fi5vsm92kVI2MiB8d3qoappKDBdboMClf9Bhw2DK4X2k+ty6xcz6pr7n42ZoK",
+	"hJCCttWtEHM2zNVCA7Ey5EIKKYEsIGdWBBF7Y0kOn2SpOWHPAdrDxc4c5pUzYECy8co6hffGjvLLKz0w",
+	"Qaxu38P0gIk+jq37t3cvX5Qi0nV8YTlvI4i6Ii85X2ywcA/VXV/ZwXZ0lTFDtXmwsqB9s25caKzga0EM",
+	"hMnTUb1386zI79AUfvbmfZfNxEzlS+t4mYXKbz1ADzYPj1daKreUaL2kZ7clHHT/73M12+Hyd2qHi39O",
+	"EzNt2c2mWWq3yt46US61s9p7CQFXBYwJreRzZupuA4X787BLkiiCwOmh9DV0FAM9CpGXQJ7aHUQQ5EZw",
+	"yfdvX+iuhzuA+Oca1gISGEqxYCm0sNOd7lRWzISGYxKpWtKEImBu0rRRc6xfdBdb5ThS89S1BUMcwPV8",
+	"8mSJPdD4G+vYw8BTDWUJACeKuXt35o6twrZX+8x2MBcBt5L9kVQsnIySgjI1LgArVvuSrdFKcRZ8A6S/",
+	"94hE7rVmfImpMGylW9/jL9Wd+FprXOzYCMztnwCG6J1d0spWDbC77dK3UL4y51qL7T3R5/1+pXU+wLFB",
+	"oneR5g7GJN7d/IOrPPwiJbwHI+SLj/M0F3rlZ1WyhdS+a//sW/7t+OGo95g//qb3jTg/632bPBr1+sO/",
+	"jB+OHyXAs9Dt3KYycfWYnW4n40OREYoBABcIbUTOuGGXz15e7YIY8YZr3WoYFxaSZam8jZiQx23DBveN",
+	"IARTjXDqoHehkk/NBRX3hcACUNFkP4R60cwaulj0yqIJRljpH2gVvt7+Z4AZ7VycPfnLdllpXI9sh3Kp",
+	"b4/X+BwM2OqVA7DWv/B263aK3H4/NWauL05PF2J4MuK5WQF4Pz0hestTuPF/k2oyudkJ7R7WAElS2iVP",
+	"4bgLYN9SbkEyIZP9jpSg/Rs2ZZMz5vST/e/GcDjYrql2DQM5NRD5ml0VxVrBuHHbe9jq1fuNh/+cmmmS",
+	"80Vl7dowASAhXGsCvJ9bM+S873huLgg/fUGNJOvIFnED4CUCXfBhJo6V2Ce+1DSn/jGwY+vytPNcjNOP",
+	"nYMa8I/pBvrZaPW0foPZ/sVUzcruflg3Ah45vv+XEyxdA9RiD0qMzhyBK8FXQfPKU6byrlNaJaVlF15o",
+	"viwJLGO9F6Ot8N9f+phvJjDuTeLuzn0jch/tVHKBgMCE84CFB59NTaBJcgE8oHWi+hJgFDGGkBcyJPni",
+	"E81GVhVKB1JfFshbg2ItHuFcby/jSgrMPjpCEYeyh1B0EZg9O9pUJE8ZFHrCVoDyrCoQcWwfmHz5tXrx",
+	"MLh/Hjf+bSGjS9hWi3ZeSL2ZYxpkNjU6EiFDfDJdZMbDC2+gWX9rH/X1da+9LWSrh+gVAG3C9m+3RMku",
+	"5emnvJD1+WgcizZiXi4rAUr7xSt5NATXSlJdCcHpx4L4bwvZ4rkINestr3+rRQp5IcPJFnPd5tLD6Hie",
+	"0hREpeAnjx2OTRsBWnhS4NrqAL2SIJWsgeVUgLW25oXj/OYj6siaKJXA+xL0IXQR2HOKjrjUlOyGOaSc",
+	"nRNQFkUAJGJJBhGJusALit++1D0rV6ot+buE1SAT16+IXybAP9OsJAFrTyxB0k4/2f98PiXTqtZusrbw",
+	"BeWhRsqDDmO2hOh7rJJSmRVR5ONy5B8Lrk/YJcuFfSVrN41d/SSZYA6bs5CJkpGIwCU869qIedvy1eRC",
+	"GEdbtpO9+aUzc7+iRl8c03Eo6FFyuGR8Ps+hoZcSW6CXuZX/sdoZEqCRc1Aj/ZmabCUdxE4XMO2hK4dQ",
+	"j4BrbCXn54nYEX87anrZhX6hJl+PQK9FY15YwxILUJhR9hTIDbXrNi/h97LS7+5eRh97RAaV89FHnPUr",
+	"XaqPt3e4tXmcUP93q4bsCzUpG7c52A7dI8Do7rOFDKQDNxJpcPZ3NXygIToP9WsiR1Ajrtm/v5epYf/j",
+	"5Qs8ZFDsAnghPEnO+n34ta4QSnlDheeC/YJZy1+hedRZ1aow5BVpj5b/qP8oajvb3fDugNxmW2dNS2Jq",
+	"X/UtYOG31ygC603T7wX1+KJJ+epaIUQII87ueFaIE3YFUMMlrDcUYwBwgovfEJP2SnXIJGqjVKliSSK/",
+	"amQYHGOr+ukVhPFdZxztUti61phgEyHtFNJkt1syTk8//YR/fD7NxZ3gWb3F+z3gyCg2K7QBKGoIZytG",
+	"8PdhdRG6WoR8pwwh32m+INPWCgy7RLlztg5ijjMtsGUk4BePBPvsSHG5WlRK+IA6Evcj+lnwOiKhF2pL",
+	"9q6nauE2O8kc10cVOZAf+7VVZ71ivp377tRJjDs1x2mGExwFPrKm5xiI3sYem/788RP2Mv1r1xGl5tDM",
+	"YkUqy6yQQUIYmpAMwbBBeBnvYyghS6TdSVAxh0hJED0Q+SzVEI5Yl8Wf89QI6lX+Ps3aLA+vMUsvh1pl",
+	"hRHwUtbWybvMKNVl6RjzT8DcX4/cTL0QDWG8v32yjcm1G7V10GbJsGKQZ5kr/bNPx+A+jr0xXXdIL/v4",
+	"cZMm4XIZgZFsZHjWZU8ePbITBWYXYWvHHj/D6rTy8XNujMjtlf/7l37vm18/Pfz8L50DaG0PrPHe5hZH",
+	"svhWcg2i4x2MvT9fuh2VSqOsQYM7ooVsQFRjnMJ5tyFYI1guJkXG83r9QWXsJahUoe0RJBAaDU407EFh",
+	"g1dYFdOzG34AJhLEqAIB4zKBdO+Qa/HkEYauHRv96mHGk/vUH4dUaYGquOic3vH8NFOTUz6fn2Rq0rwc",
+	"KHjRN/ZeB4d0jt4aYcXjyFvCOlto5d/bptgRtG0Fs41WyQO2BbBrNS3X5S/0fRyAR0QNuw/YryiuBMAE",
+	"RUEVEm5Ez7Uu7Fyy87XBcVXiMSgmXedRhlh9bXg41U1h0tEtucP1Hg7WEIGHmzNjNbq0ZoLKyT4GlBmz",
+	"0oPieQmhbhdcYoUG9cM+5Qc0ec0AEyiF5zg0U/FBQrFEQLo0+OHqHbNn2mg6OGGv50JiO2PCRpnS8Df2",
+	"KnqA8S7mwaZ8DkXD9uQRZiGEJNM3hpaAtS5v7VPewdR81WcPVbiOFRBa26Gq3O7IRw/PGx8/wbt+GU6k",
+	"cLJr9h5KadcXg2dLJtXiKIk2vDXI5Yogtm613Yk8SUcNyOnO+n2qEgq6MUZcMm24hCYmK9F3KgVkEa2U",
+	"dIZbUImSF1JT9RDS+cfDUz+5QX19USkaWvs0dP9xia1UdRx0h9eD1DU/DLC17UYLM3DZeC3AVEqDRu0F",
+	"xwA5tKWtrTTa3k8dfMwmGYD6XrXA1yJ5DNO1CJSI1944QBy0+93VjgQCDwnk5TKFD+jNiyxjpOBcb55O",
+	"JxJoNXtGYdLICGx9otADttuLhBmFzagwAmxEt4ObpNrkkba1H9I7QVLyVXd2lKvcueg85n8Z94dPxuej",
+	"s/Gj5FFyPu6Pvhmf8W95XzxJHg63fW9noTB2EToXnVzMeH6rIXaBfzlobKTO05laMCXZfKqkVQGNjwma",
+	"1i9zRLg1bZMs75ov2X9cPtBesIFqY5X6eNftfuelcacCVXc0nH6ivz6f+l1Sf1yw63Si7XywYSGTTHi8",
+	"6evrKybkncjUnOJ7U5WB+bW+CUGjpBu2YTQhRit07Qd5RLo1moJNzHvlNB+ReW+3k4snSQrV/dmb3E6P",
+	"Se19KhCjCmH92sRaI9VaqlTwMcrpOdSdsKZQL1OTVOrNpf54KVE6pv+JEAiTnOOQ3n7/jP3lyflfLogK",
+	"TE1yPgPzjljPVVJWVlM3IJ4ec5Vlmg3sf74T5F+nchDA/CP7+SYK1L+KSSqDX3cOUOUuFIvRL6s0Mj43",
+	"ar4LwYYfyJciJfUDuDY8nuP9macG9sm+UipGRZ6aZefil18rBri+JSfSqFshVxJfIyXHaT4D3407bJtA",
+	"iq10rYjvvBhm6aheak/hOfWyC/DDGN1J100hJ5u6KsSDipjfzIVMUjkBcr5MLW4StZAD9qcFT63ReCe8",
+	"+5spORE5+vzwSCX/3GUDfJmbRMgU8AdlwgbYHJncwPDJBMMpqzbJrrPnVHfKIbKOE3lDDPoPb//j4059",
+	"j8Eo7KDuW8zf2dnyvSzH7ryske9ymUARk6brEqDkipwDA9ru4q1GhSc5jwv1VQo2v7gTOSFRgGPgfgiE",
+	"2xQm6VK2EK5KlNAXa6iUEjkG6deoorFcL0ux7Ea4izHGlWXkDVCdhLu9dVTIqThh3/nR8JyAc0rqfZUn",
+	"1meRlCu/Te3ugWpjb5uAW4MhH8iTY2E0/nAqckH0FiUhO9bjZdz6JfSY3P5S0+NO2GX4ktw4sm68CyB/",
+	"OLxGjzdJrxYpT53Ps6V/x4N2Ybnev0AYNpUprrP9bsYxslrpWbZiTbGioMWuNJ/+wcGfgfQutvdCEW1e",
+	"SOH3ZcM97gd335Wp9OC3WEIU2+BXpfhbB5pE7BiJDVAqXRICBFRCXMtydbTbNybnUvPRShvmiBueqUmU",
+	"mM9+NOMfe7N02Lk4exLd+6fzXNylYtGg/xJAn6rgOq7czY4czjueIfqhFVpSF7MuyxXkqIE3hNiUhAxK",
+	"6/Dwdr9ByJoZtPwR7HtN7cobHPv+u+O3L5uX1VkD+vNUH8mtXVTWpVT7+CyHYwyhdJRg0mL7yaf9p1WK",
+	"OlLq4sX1k1VHn08/WQX0+VTl6SStb3wpWdhAwoIXEMFRMVZ5wDSJlCBqXNmCcApxZB4NDTqIW/nImruh",
+	"PRpcBeAYCr3oArglHk6viix7Pdc1KGnuya/x/dZ84vXXtNNSIqy439d4vaDSN7m8TYTyR3uTZoDk7Zd9",
+	"rU1Ze3FeEJ1gjgOurIZyH0q2kLnKtlhhkEqboOB6k+ou1amCVBaYiSfMNx8jV5ey5giE/vNCW6tlJHKT",
+	"ju30CjRDUgATd4SEqMi9bNu7PNAfpPUP6AHew6FHcM1mgiLbcBrciuXK+YAW7ESYoI9ZOhcd+6S9ketu",
+	"HMuuXdlZeslH01SKlpQ83R2edN8eRvjsLO5klN8d2dGAGwPsKIwBsYtXcsj2n3q7QxGYiHp7xwshhHTR",
+	"Cvcdk2iJUn5WcFnMWV5kNTXRV+ETd48cPoP+ms7XQqoQvE2ruarLLAsRMyhyhhyY1J+5VZNpkY1rF5+O",
+	"503oPW/D6Mij/rclHEKqjSuBLgCRGFG6tJoJtMGLOoJNxPa5qjgqu4pE3VF1L0j2pAVFVaobHSkbkOtx",
+	"R2HZXLilHBiko+iBmBVx5sY7v9uZ2lY2UKst3vusE26YDSS0cDgOVbJkZpGOxGpkAEn3+FIzrYDy0mdV",
+	"Y7zXR1up4x+0wdC+AONs8PRrfhc/a48iJ+jbM5W7evhDd/hmXXsamHc9CEPpzfzU1EWdo5OtRX4nqF0J",
+	"OEWFTOoU7LPySa/xQa2q2Stscz3CzoWQnlTIMx/M16FK9nsHfR3c88JXKesuFucTNF35L2uE59ZflOKj",
+	"CfAXsA4N8gJmyTRPnUf5qP+oBO8NZADDjlZTSFTqU47/iCrxNpdvR6DVyhrYB495mhW5/UcfnVVYk39d",
+	"QVK0i2Pn7AbAmDrn/fNvev2zXv/8HcA9EuKjVOYGW4bdJee9/lnlEsh2di46dzxLrUPs+NMu1h/Z7cBa",
+	"bYSmXHBpvA77tdsZTa1NJSf2EYnUvf5Zp9tJ0lyMjIKRO8RIPpqJ3l3//ITP05NMGC3kKF/ODcBGlj/o",
+	"2rt0Ljr5eHR+9vAJ/vsGW86wJgT9ePw0v4NXl/osfJGLxw/pd9a4KhOQnW5H8OHNrVjeAFRm8G+4M1X9",
+	"CkC7v+iouf636vTkSlmrv9M8rbMuiG3pYoL+i+2ZUARxD07hYo5Q2801Q/Rcv+YQOdOK8UkuBFAsVrY3",
+	"NCznM33Cfi57jj18ilMQAAbFpFoQG6O1FHCBH2jqfLQXA392oF1cH44Ha8LfwD+xH8PwZdR8OLKO2DNh",
+	"Ee4fu1WOsIHq5Hd/oT2qDfOHbvxDN96zbkSrKJQ2LCvgMjBC/nT57OXVn1uzVLfhKlK3NKRnpxB2tDZh",
+	"zFqyL55xCLJDEW4NuOE9m7DPS2PvGIbsu3xJR8KiPDS6UNl+nBWaECBrvOPJ5NbxzDHfboocJnvBl4xn",
+	"6a3wEQV0LlIdRG4Q34VxNlXaUL3AtkDDD9yIL2eh4kx0ZgIQQyD0jDrnBvTTjknu1ddqL0mBaMsAjR1U",
+	"7EXcz8PiFq/tA8rWB1dlDulBYh3NrG0Cxot1f+qBuatBi8NXfU+b4x4W/MiGwm9TRDG9fDwxbabYcjVU",
+	"Zk8CkxqQU7zjF1NQjqvkK+L8gHo5UgWwtFA+VgFt3nt9uxuJospyRoyWAnEahkuo29w1m9tJqCP4gCXd",
+	"e0XvleLjm/N+yU/xKp1MTbZ05a6IZdXc5ITX/n0xfOS00tsZPqj4tyPVJN+NtAOm9X5IOzCVTlXRAItF",
+	"79e0GKeWpaNel7ZM1NH+XvyiVB0whw80rtw+Z9zdxlx7DJygVMODMPXOWYndheCTadJlk/ROSKzbSyUb",
+	"vODa9K6gHf75d4MuwK7NhD5hg1xA5+FMcGJZgjQuoFsNEfuXcSkWJ+zS00rgqXD22Be1uy4O1w6O9PRZ",
+	"ehdrxUCohKu7eOZ/teQgW+KZk+rw0KnDp6meS40bgbobn0ugu/WEIw6Td5fnba9a4NrAJP0T8PGvmREb",
+	"yxbqG5XWSxdAik6xymWXvWR/sbKLXqlEwIQfvom4gTocHdlGNdvhFbzB7trytywlP4dQDUbhlHVBbWyp",
+	"YFpXp2OVT5QxQvY2y4KrYeqGBB4bnITv3X33XaCvrFCp8j7tYjzCBihBHR0DzBAqa0eCKFZ8hS2mPMDk",
+	"n+28/Km8Sw3C4W8sKY7TWi6cvwMH4CwuCc+DR7S4QOVjWl2d4G2cvoICFqjsWopKS9JopIp1XbzFrXM1",
+	"rYA76KA2qK0TOjcXKr/VYEEiZbq2aoklfKmfAmcdz7NU4M9c6o0oIq31iek0B2q4qRkOPcPyfZuUZPua",
+	"2Bm8havjweoeKzXQnJhgCs77Sh2QQtHjCe+dOWMBvdfSWnieiNlcGSFHy96PYlmL5UeAShsABg9xQmkq",
+	"0UtbS3nAyxTUdyk4RCmgQ6j3D95pHq4o5/zLNLm+SOVta81/1Z2ERY52BzXeOHHtdWovm5ttRFWwHfD2",
+	"GC9JJ9BuRIiztFGc9QHmDAwToJcinWrw0MoeaUW0gNnwovOPJ/+eW0+8xIeHUIF1RxcqtwMaqTwXI8Om",
+	"KteCDQFkctnZQ/Lwze69KjwaMrh2GCidLqkFePC1ML1nSt2moqa6UGjkcPqbMXPrmJxUlMaazXbsMvNn",
+	"agY4LMMlgkcEQrJb12oo5p/SZGPk4bnRqN3xWHYaGPKbEvBM6uIOmzT9nnhG7QUUkAo8nFXwNvZRIrdi",
+	"uQniPIiGA0G+w92ZW9dFmi4kfeZ5agfWDUrRECjZ8ccDHb10UI4EVWSi3a/WfPnRjqlFY+lHsWzVSnrJ",
+	"IZpopzao8gMgYZ6JhBVAJ7disTaNANm7nubKbKTQvGRDVUDKnBg3qKv6AtxnyiVj8efAWtAAIdU/YS9x",
+	"ubRR87mA3B2XS2ANe0reOAJg4/bCqqUuS4rc1StDjUkkBw/jpXXdaEdhm0DIhYhcDdaschVPkGjuMq0c",
+	"CIR1ETC6iIwpqaFmJQ4s+XUhGKMqKlHIYmZXIlMjQOK+Axn49X6ZX38US5isNE4a9SZXEzgnj5CQEzxz",
+	"25RLsSjFspzyHULJtajlmZr0MnEnsg1pOGoFkSHAf/kqBETE74T1DOytuqUe8QVuakw9c3Gl8kJNXuAo",
+	"WmZpsQ9pl6YFXsO+b6YmNDlI4ebxQZx+1Ss1IrqYA/DjNiVTrtnpJz+yjSfvXx0BnMYVwu04XNpPRDY+",
+	"iXT4JW629omPuM9rkKCCnkgQCodTNVSFeeo9+NR0mV33XGVsnnFJ3IiphD2GUegonPoqnnnggp31G0FG",
+	"xYuGEiWOsbX/hlvF/8IKSonQTZKh+bKpZNQUgzzbMHXEFuDcXiOkC/tjDA1XBaBOsD+U0kIencmLTtfd",
+	"o3T1I+FQYY4jTYe4xyD4AIw1LKzfAgcs5C8f9qkm8+yxy1829krce32B3hk/pa3VaccEdQZGhcpZBlhe",
+	"mN6EnsA9NNlMbIzsFRoIHwABJleZWOnKeP8c61VAucaDfD8I81J0WuWCb7VszJqlzsOsvv0S3j1Rmz22",
+	"teTKTJy6LzdMPB4SSlo3BtHuUC8A8BvACpZd9l1vQANDgHXoVE5iggNWAHI7Se+A5x1L65UU8AIAJyKg",
+	"MFF8dLWiVLjIUeXCNeJjGgvnX+FvLvGVtlivlNQ7fXX58qobZh7hEyvTZZbq9Pl31Tig+zGB6sQOHsIF",
+	"bAheCNHAgGrjT/SE/woG9l/lgP58+gvv/We/923v1//vXzr3a/bi9F659WlR4pdeMBJVVqqCviFp2Vfe",
+	"e3RwNM8lkKRyyUBxAT653YgokHOeU2N03KJ9vSCpfOue2/oC0ZPaB1YOMr2Idg8TpPEwsFs+wutZu1h1",
+	"yQYky8apB8gKa4sYhNiHquUZTzMCR05zHx+1bqhUC/mULcRwqtStx1qWxkHyncCoB/a2QIqs1Am71LdO",
+	"d5V4SuCJr2KCsRLPu5o3YN+v0Ex12biwDj08lBkV0v2CwevI50jUVjLogW7kRMm6g2rEKHlFMg4CyFRQ",
+	"1/ocS5lgpFMxunVF/a4bpaImG1tRlVHuklhoaQvVpclJzm+PhFqvbykHVu4ed5DtquMKMxXS2FdX+Qbs",
+	"mrffP2NPzh/+5YJd/+2yd9ZlOv3IknSSGrD809wsnSfg+B7KPBxhS0Ho0pMkTrm7hAOkZg1M62U4wJYw",
+	"YyrPgKfeuxCtjKBFbnsoMiypFsFZwx4hPwDG5/MGorQxPrQmWz7KXw9PhwGqMR/ZMaChCGUBuRgpUOoj",
+	"LApBEEjod9+U60VQzVUB2jsLcHy5+x7e9JlK7j0bik++TJK4UeYTpUfgfLLngBFRGaNoAK37qApW1FCB",
+	"VcF9P9mbfN6MmFDiTacauei1Qg0FtQSRTJJcVgF0t5YMAHy1r4CswFsD1iiXSzbimqBbrIirPAhfaTZd",
+	"zqeiDvaNJqox0nmDyoF7w8iRSzScwolpZuzVpLJEoktoaGijhgTpCfs5V3JCYM1WVQAnuEgu7MnVdWjL",
+	"Aov+/lHw3GA+hUs2VUVeA+j3O5KCfhv44u26F1zfgrU8FGXwwxV0NtUuGzpTyJnA8vwSYU98NIBKf8Je",
+	"yxGC9Tk66GxZQS4PxDOGD5yrO/GHojmKorlOJ7IyJSlQIikpyHI51LZBI6U+JvCGa30rlhg+Xzv4dBfg",
+	"KWZ2earGDaoqMfZAMmETrivh4WQj1VSp0tDaLByFR7TbfYaYr+RUsLF/qR3tA/rh1hqTn91+zrjGKONE",
+	"ESZ4uD4nzCHeOYffX48A7wjo7jnBIb0ZLbPCAhWcyd9AccpbqNiFuO7qqhxhO6VyqD42CbCd9fsUzdEX",
+	"bGY3lZK6QvSHdDV2kEHrQNdRUIXessMqTHNr+XUZz0RuoJgUEoxA/hW2s5oNoRa7kwGPyu1fIE5mlzRY",
+	"gGjRjv0wnuz6QZjnMA2tFhTbB7R6CI+sN5bLEI1yI2uanaAxvY3epWn9eQLZcsD91w+cVLBElQG3dyU1",
+	"QRr0M3mCI6kiPRgveX5bLsSeUa80gZfrn/3l2z5/nPT46NsnvW++eTTsDUcj0Rs+7J/3v/2W/6X/+JsO",
+	"bGOe7NjhDUO0Y73vWEW7MmTfCHavW0+uoWEGQvkcA5cwW7tIUFXZVK+vrZKjKsOyZmnJRqAZfHrhhA34",
+	"HU8zPszEwLFD4IFNUWYqZIEisThExqvKYFpctuqD7ivM71xsNbbO/gxJhA/e+m8RilEDtchoqqygYKMA",
+	"gLXDJse21CyDh56wV9jSEIynmhAlRR4FtFhfo72RsGCocMI7mKH1wmjXDRo2v50gOkynG34G7dTWuP4V",
+	"bG/H1dG8KL/yYl+gEuF+ZPLZVNlti+sN3uEhIlnVJXOy81sMbLLXcMJB0gnVSpelY/hDE+injOiWyyQh",
+	"J6SlqDnd/TJJ/mmjl5cJVjDSKpcWYNWjm/F9IpdOdE5haYjAJy5DP5Po2p/Y/w4kv0sn9tkno1wkdiQ8",
+	"0yeIuDBwec4VamMyhCjzCDxkmxnyQvFpSQHQI/7DzUBrUOmeZk6KhVvOI/gtZZfKp/hJdWVPIayxRt5d",
+	"CgDhEmUZu3zzHCNKvkK20CJH0xU9LbzeTncqC+G5I+yLpBFw32eQdX7jBtbe3re3x4c12/91vuk+/S8P",
+	"NL1/lxL5CFHGw/haG10xwZkCRDmGVmleTveOWsAdAb2Ra1Wuqf3PsrANkpiX3lnzZVsijKylt/SkZ9S8",
+	"3Nqmrj6o1TymFYLqIXqETe2/q1uLZ5jJhghQyTMKxLk6nQCZSyqhzuKEvXZLQRt34J89YJy0Umqg8p1k",
+	"V0Pg+IT9jPu8Emrxp5EVNldRJKQqJtMYmICYv5+3pAHo5gft/MOF4E0OQSkCUVRwzqV7RAlpSdyZfPBJ",
+	"PBHmaMdwsIz/NKewN6gUcCAdYwnxEK1fudpU4YXP6bgGbzqQieceWqMa9ZW/Xsh3hAD0R1e5w/pK5U3C",
+	"rYP0bd+PkCiS7cDUHGnredK86svN85fpJG+XR3YFDEyWBqLTIA0zWOH2kCoRPSNm8wxhqBtyOsXzS69U",
+	"It75e/3mQVDC12mdrgmaYkwwebshm1TXcRd6JuBeQhgiauGpZ14KZ6Rl6iVk4m2FfWmfqd7AvuQarEpy",
+	"Acjebp1SCPG2Mp/tbIH7IFzab2mi/vWlJ90F0k6wyThtNMrY+cXxNM/IaVjy8NYEfY+1asc3vsOxfZGw",
+	"bfn4L8i+dARl2gQbjA5DlwgaaJUbyvZASGeR6jX2Q2BdCEACsNzZASnMczVLdYyczZ2vuokJCaD7TxkH",
+	"/0EDhDskNnNVIOtTrNfIjr5iEfoVwiu6vmGe/tmD//66H27hV3jW38sZ31ypxYM9qzSuYAB2g2J6zGUj",
+	"HFZeSMJKc+yfdQ7KKyzo2lWX7Ylz3HxNvowhDxiPjre3RUv+MkmacbE2QPCFn+3Dy4kWYFjOwnOrTbfY",
+	"gb8J6k1Xm7TbHFdDgJtMPwPs/ilEd8zSmhF3QhqVL6ttxVAJVrIoAOVbrUH41RqCrRqAjRdoK8NmlFwT",
+	"C64SARk5xOtd8KUDL0IveinMBQOkHYjTGugvDjFplBQn7JrM/Q8SwWiCqi42UYgCi1Xsac5oYvTTdXYy",
+	"j4QggfWGxhvjxiaT82s0Nb+QiVlrWtIXx8Jbh/WB3k8oMiKHIg2cvv1sS4ewzrG0uz40CQDTvMLsDlIH",
+	"P0tKAwDa4Yfg68A3tVXkX6sg0fC+hDC1V6icF9TXilz7kJMKlvIw2UlSzYfZBtm5+phq0GTh0X4rxNya",
+	"hTIKxvYd3vP3eQpdGzVn1pW0c6akB6qRCUtSTac3S82By5bzVG6yz6AuwAoNXHkSoPZT1MKeODzLBU+W",
+	"bGKdXm04/rW+oO8l3OX3uaAvoCwKJkAkgMVh/7Sri/EBq+MrZu+Ep/KgcKC1QZLYeoV9G1U0czMVM0Zm",
+	"YiJ4kqU1rL52qr7LeSq/2oXE0bVaP2rVl3Y7E8DPhsIuKFR34gQjyuFiKuRhnrar8k21g0fE+7t8HMKU",
+	"U+gngF0g1Icq0EO4uk8RNBG6HV2sKtVM3Yk8KRzCDcBdRNFLj7Of2znFYXDXhudfxCpsV/5+tCenPcEr",
+	"KgNYEWnBPLt6ybwOTT7AZXnYqSHk5rMeO/4CdDbnbZJW85Ehr/l05T0cjqCMytyV/P1aBXiIHHxg1C7s",
+	"Zn6foL/pvN+Ho+RWzE19eLiOL+eIfEpfYeQW3rp9kKKwjQxlolvfu7SzKIxVTjJQ12es16J0yDxTzB2k",
+	"HQKq2m/GuaDamcDucAQavoU0F1179uRipPJEYNmgCxW7IjKjitE05lJ+DwP+atVChcOkNcGoRBgJFyqF",
+	"WD8i2kFAiEhMoNoXrQcIr+4ZkKwTIFo3ffqJ/vp8auVjY8HitcjvoJkKBninsgIQeSX0E6AYmAo0lCtS",
+	"s+edq1DUqRyJsmFGGzsBizw1jpNjdsKu+RLDbtD7Dhz2piprajy+wJtoA0hokgqj3XvBAVVts10ZJQ4u",
+	"1kGZ3on385d4bava0T2jVdG2ryPL92mTwtUhbtM0Q9hylBUAeJ5qdEDtSkyUOtDGmQmTp6P6s/Cl4LrI",
+	"kRooCKrQQssJ00ttBIBHIpE4SMmGyouX9MD2xIGe8H2uZjtc/k7tcPHPaWKm7Uqbm6d2ETpQgcKaWVcI",
+	"QOgPE6h5ru5SvbGV0+XyT9ilZNwY60eSk4nJenA33fEJmXxC1q/J4Vgj5E353N+RHebfut00Oq4RhE5m",
+	"GKR3qokkCITn+vpv+5hmdbEAqLbWgFSFz3cNeROFp2WJew7F+aowbKD1dNBdPeRyK0MiceDckBi0ko6W",
+	"F7yAQ6YUC4ztR2qQ3FQfZHt1v3R+37/GDhGD8+M/PSarBLR3rDxSjYjumvRH86aJwjv9hDwgn2s135XV",
+	"ZVa/rZQmdeFPK5LVFLZ/BYINjZ6q5Zy2KZSv4NXuSZu1mvR2J06wBGKuj3XqeSHYnUX4gg3sUFaoT4MN",
+	"K+YVrAx0KAf+2YOyQCl8R4ctBa8JaKBD1Kz4gCzzfbTQtVfHgvq1idlXRZcayNWeJKkVcaIeus1hCSJ3",
+	"GIollFNUI5EqQ5oZLquoSKlhMwE0U+gQ5lSXQWEHzkZqviSHo3LDVFozMdbNCENtvzjpnQN3C0p6CEUG",
+	"bY6T4+BjzrBNDNOQGMaFzAFkE7jhQ64FxHRyoY3KDw0y5wIRlzcFmU1uXT/gB0TkIuplg1PBOmG078HR",
+	"96PWt9oxh8InUI3j7Bv8Os56/BaG9EfRwj0WLRS5ZIlayNYKF7SeboNhJd60oG8SYpr4k+QpEDLnTsvZ",
+	"4YkExqhkrFeyjFOizdWiZvAxxyOsBA672tfr+nzz9I4b7BL0hWQPtDPSDlsf2JTbVgh0EkKXUesE4mfJ",
+	"hLJLQGaQSp8uxdxYahq4N2/FnbrFXqN4z+Q/e84JJyCo7qrWoBzmy77zd612rroCScf4qMZjKCMHyNAS",
+	"3yQXdwpnDGghhUyilURIAHj4Gu7opP7G68Fd2aHbG1g2CpBELnyAsW9izzpu1fhpIaHWcVM2knAMtZoh",
+	"nu02iwQzyxyyIMU8gKWAmlme2fdC1eBJUXii5kZ32bzIJ0Jjhw/i12ziXX+PYw+qpb5KvbE2zFajZeu1",
+	"Y7jH80J6jMty3XyO5xY8OpXDH0Ev02HnCkkX4K2ewiJvdiocq0lAT50LojWBF3DBNypn7AaEllAI/v7t",
+	"C23VWpLqeeGM1qEglC3qvgJD1ds6F0gk75QdTJafFijmgE04q6mxtS9VznmrSi+O8npMaG7/Gq2Zmlbb",
+	"QSwsZLgpZz8umEcUQtAwm/0d9GxxxXUlgTsumcdGqsigMMyKKUmHFRRrEiHUeGBLY4Al1liaT8QXFZ44",
+	"RWWqqcbOi/3RaABRF7kE+hcRAXe0bIZXwjxQXsiwosIly+1pBvWHVhrSTJSaA4hsHCQoSkyXdA4d5NEg",
+	"BgzoO1JafyiRRiaT1/GBFGHwYZMyd9jMBwrUfJJb+69WhIDEa1KewlaQUklxLZ5KkZ+wVwogYdMRHTFQ",
+	"A2F9XWsXTfym8OOH2pJiDnEnIFu3FlakABzHduSY2PlRLWsaYy1DFvL5lmoI2r2PoocI/yxUz/i04TJs",
+	"J6+EHx/Y1ckE38Mccm58LxdamA2IRAE2oEP5q0AAXjpbGSGCqOX3NqZNtDB7I/6FVLepvO1cdP7x5N/z",
+	"//d//i+IksM37IxUnltDbapyLdgQ+CeXzTF73PBgrF8INkyMijw1y87FL79WKdMNQVJB9IXSIEqKHiTI",
+	"YFI24u3Mi2GWjqpCkBWTVDaH2lkFEEhn9ktnvJdMuvZcsas1q6dEf0OP/s0j8+CLtN6vT0u1iuyvhdjK",
+	"k78GtET32qdBu+zq18QPqkEPaGrdLk2MQgu9oW0bp+030bi9jtoz98K7eea3A/bADsI8d5JOhAtbhrvp",
+	"AQQwaQLga+TEi5MzHH1ej71T7gO6p+n6bIRv903ckCuKdnLjavClNa2tFTXA75NBFKvnGEvTQuULjOoL",
+	"NE/jg78gMs+OuzhUoBgO2gGjjuhaIrwsueBJlY+lrpAPH/nbPzDxTdo/MWnG9jky6bcniPgYWfkve3bi",
+	"IH6rh2cpyYeeng75AKYWqBN1CTyEBUduokdFnlvTdJ7OBeSS7kQe57jD2rEjT/DRt8+9HKNNV6q6Xe7t",
+	"PD3GKrVSSmqH9SVOVHzylzxSd9zb9Zr1dJhzOZr28DbbWxINnzgmfM2GRZoZ30jK8FZPfWEX4fBLJUWX",
+	"2qFhStxbUPDLFVanms14fluHhPdXuPs7PjmoxD6Ggofjbspt2RQpuSXhC6ahTbZF1CDwLIxKwaICOjaf",
+	"QPcPhCi0yMTI8GHmVzMQyaBzcc9zH0etN8RZqy37+WrHvo8EjwHyFlolU2ggkiKBoBrGVihT6sKxLgiI",
+	"e6rAsL4D4EgppEsXU8IeaXmQW1gbOw5kF+JJIhI2FGOFe6I8Ge2QrQpxGSUuKZ004nmeup4YLI109o09",
+	"YuNwEW8FT57RbH0BTc2TJLVf8exNbgdmUiv6Y55p0bXL7T/C0tk6ZqQM3izYbWf9R395/M2TbTsu3Lu/",
+	"4BNKkEo1LE/y+zslaDHsutTUAB+tYW+B0ktPRFl3Se9UHnBw2I9m/GNvlg47F+f2X3YL6PWm1NV9m+R8",
+	"bLYyrD4f915yM5piWQnmSQSWeVtPLigLh0ME/8tEnsfYbtEC/g4e3GoCbQxjvmfzPtUjnieBj/VAI62p",
+	"fV+/uqRaGgdkoqc9TCGqMg4lfXDAQ1hbT0XiLHod8Frb8wBYbvnSXVh2RXEcZJcN3OIO7Er2sX+A9hp8",
+	"xIdx9rIfhDlsXVtNeMLI4tu7wmZ09Y5PajhE/EZYcIrkt8pX9O64UhR1Q8A6JtbzsasEh/OOpaZsH/cb",
+	"3iqqYBqQ5/NpWYiEuKWuwwSozmHUN+S7lPJW1SqcgBzxFcsz1xs5JATkKbkLaqg93hTmvjXMntm7Idfi",
+	"hrZq5+JhN/wpthzZUQO9TWchhlbkyIC7+OQMY/w8F1oVOTBVfvr8+fOvnxun+WCqvoCDdowt6dn873lv",
+	"2n1zXDW/4Zj2d9rk+VFHNLHeLuyBjFsk49oQzAUJmrO943Bmb8pxf4XxHhrcT7Rl2nSu6oJkxwkA/cSz",
+	"NOEGO465PZczcUGlBXMcU1CpRmXF4AsVkpRpOTLPglQbx3tTHGlhWwgR0bi+RIyIHt1ukMgrC79e3DVa",
+	"NBWp7REid+/TeS7GWTqZbukXG03F6BYILKGsDeKNQY1WF9tX/IjB7Cf7wBuZUIoM11EMgmovqUjYToXG",
+	"eig43Z+iG48B6lypGTriSt2WEu54F2QUNfONe7cjGJr7cmSVUNGdi84/eEDTMMrtCdTD8zhU2gee5F1/",
+	"A7ji127HGff2t/aji87d2cnZSb/T/NS/xtHef1TWSWdkt/3sQpZjVcjkKDTSYnTrHO+gABFkNsn5Ahoj",
+	"oUh4JgShb2GZpwtO7eCDN/S6/U4lgdlcnmjyJQySmn+kMoGTtxSw2/CguBUV1tpwLw8LE9THU2sIl2yq",
+	"itz3fxeaMC7LGFcuTJ7afe6qcaHRDW5y4bQBgrIQLu6CANrtIgKgu/VK0Yx3XQOSSP3WXNU6BgwnqV8h",
+	"nMbvXS+c3VNBsqPuq7gFL6jdbRvab+vOwNtCluoEzsTqgdjF876qfwBGdiF3UC/1WCO1GuaOjMwNKib1",
+	"Fa1BLF7zu1IzYkV8FzFJhkv8r9UT41RkAPoFf6xvX2fi/mF41j+arKTWbE+3BqEt5xQ+rXIF7vDYZ1yo",
+	"kbYBfXn/tEK88ZRyWHypIXrpolNdwCq0/790qJkK28/SuqqhqvP4+wIBq7576/VGZfi5BuzrsFKjdQE7",
+	"/UR/fW4QJvERysAhwYqZMhfphBHzfHpjrOQn78YdlvKeczMtDYfSOdyQ8k5lOitmYbotlUZM4IT4Z4jE",
+	"vC4DL11CNrLGJWiBexGn0yQdj+sRmjDsliRoJZN9bY1ojNF0V07JblmI4bUdnyF2JrRFaYPQrIjTEmMC",
+	"GY+/crHrRpkPAWyIYqNmoZ7aN3alJpCbhx7gscpFHQ8izU/nq5J/ux7tAnBa+RO5ZkNhFkJIO3levd7P",
+	"DiDMgE2MNnxksmW5P7ubVGxqvFK1ziu0kSM0MZ/kQpQ/pTE+0O6XG+v93+Iov/7NsTduxm8y8Mkl4GT4",
+	"3IMLfaoGqZF9nB+Sj1qN/UpgY/sdz4oauvRrusXXmAHBsbVqv72CAqxqLcoD7TbeEWLVdKfTT/jHDnTo",
+	"JpaXyQXoR6M2VInjtLVq8eMjvlhROacFal5JXsPODRujyzjLiwxw4idC2gnFI3q+ElqEmhIo/4EQ462Y",
+	"A7rUT/aNwKezd6uEFHlS0xL9pjBfYpmOH1jAR3yBsAI+uGWlLszOsrZBF5Rk4HUKG4ygVX6fqnYidgNX",
+	"BuUJwOPq/V3AP/71KXg3uvZZU+ZCzTMBcwdor5EciZtfa5Idt2bYr/vpJ/fnxnPguSH8unFhDUV4HpFY",
+	"uFFWKfkg/UDluACIV3c0uAk/sqVoyts2qlh/8qhJiXrsGEHwxWOeJMHYd13yDQR8o6kCRhNDCE/jNMs0",
+	"S+NdR7+pVTn+7m81nnLQ8kathia7M3bef+2rfHzbwL3xF7AOWpctgPwp6ZgP0iPVowOrT1M56QH8YrNe",
+	"43kuxulHH4rAlmMoY2GZkhORMyFzlXkaI8xT4wMA0FCL7I5wpAg0USowdrfQi6Ry8g6H+c/Qn1x9p/vo",
+	"VPZPpMU4DFcVNB7gqsJyW8tALkvuKig2SuzqXyJJVRl/gl91oS6pGzQsw/0AK0pJTE7RzeoqGNYmcQ+5",
+	"uB/CDzdAHPd9FwHUDCNpEdiVGjh5ROwOx3CNKK7TT6iVttm6JKpSeX4PyBtItWDYdoO4WKUxBT/IRIKk",
+	"064OmP//3F1tcxs3kv4rKNZVeXdrRMpeO/FSdR8U21nrbv2ylhJf1SoXghyQRGkGYACMaCaVqvs198Pu",
+	"l1yhu4EZijN8H8nKp0Q0OcDgpdHdePp5jGiicd5iUa66cEibhBzSIZcfuKIjGKZz89f8b1+ezX4Jefzl",
+	"wxkHYO3RPAOqKv/T//7X6cnf+MmvP/328vd/6+zpIeMLp8cjgN57uVRXxy+FKJox3R/GVIxbRjQLXQTO",
+	"BqyjYIOp9AfTYpCUGh14dw78VNWr136U9iN0ODSfJoz47Lx9u1agiIu2buqX2tiJqLc+94tKZyCymZJ6",
+	"4LWqPQn/Ca+2sp7qLnWquKkG7+z5aU0pYf3TFNLpHfoYGtY64NBQ60xwtWUm/ys7zWFeWk4saNTITgK7",
+	"qjbh4q8wS0d5sye4UhEB4lxr7/WxfCgX1nrnT1rmxBfXZ4PfrjtOjm6Eu+702f/9z//+PkhIn9IJk0vF",
+	"M8Yzq9lghKoeg4QNnFsMsOxtLlWq5wP2p8FIZ9b/m9FzO/gzGmBS3JT2Wvl2oO74mk7JgfeD/aeEg47N",
+	"d9m578Cc6gQVkNgJy4ZScbMIb4BKnxUjzs5jh5+gRwr3pQsncOPS8uizQTpgUs0Kl7CBGADMTKg0YYP5",
+	"gHGGL/TEMit/FQnkYRGgPdADpguHvzMDLN/EC7fBlwFMpPgiHZR0da/VeVVhRajUonXxrc2EsVpFRp/A",
+	"Dx0pPaPEraKUsUwzVKqc8mwcUKl1luXDTKhPsBLubJGn6IPcuZmfSzeaHsXq+4YD32R4aapFx8XlX2Os",
+	"DQH9PovhpfYf77vYJ9IbKLELo1LgasS1gQCqcEpzRUu1Pmz5VLb36MMVepdF61FKOUlHISEsH/egXEph",
+	"+B4pmZKpruRD6JQ+TwVg6KkYpcI0KtEHSpbVX2C/1aYxWxjR4++W+6BP2mFu7peI8DgzdPyYPPTrARKF",
+	"oekH5E7afSuvs6Y9J+yaerhXWAsXQmkSK69oJgEPEmYAK9JXFITxQE8jHVjgwCUuZtpKH0Y8scy/QXB8",
+	"5Gh6rYJYsTctEOsS2D4T8V5uNNXaBl2NypgscG3LKPDkd8JZXPyRY6fOhboS9gEWfKVMBkYKkyUzP13Q",
+	"iRDsjwV3vb9sT1Ad3sS/1fH2SLW3TuQ4NI5PqIMnI27cyYun6an4dgiDkXM3glKx/l+fPks6+iYkNJzW",
+	"Nz/7B7x87v9wPOv0nz47fb7XC9bvxM9La/Yo3u65vWG8XGzz8iykjXF4uYApsp28WwJk4Y7E/Pzubi60",
+	"+fg93CJrN4KHcUITBjreswLcXdjv3uQ4XU1KLWW9SIYQgKkbbbRvZgtn98JZYB8Rc8smOlzonyFJdCU5",
+	"tu6G37/SY3JpEXq129A2eLLnNHhA3LM0l1SoNiugBtPxSVLqSg/FyLtYWM5d69Yed0SPuz1+lGLeqksL",
+	"wLiS6Y1bx56enoZluuu8NVyoe++1MCPBvM8S1ImY02zQm2p9Y3uDGPf5/jyxJEpg5USF4BD5G73tDMKu",
+	"0HVSesR/qRA7lqKDCStUJqwN8nYTeStAHDZQT5x/vGA8TY3/zhj0MG1FFrHux7W+98HLaF/eHSSTxBO9",
+	"MKL3l05SV8JLd9LksEDeKXh1fgpHuejRP+BkdfqdiXTTYoiLAG47TqLk+/bnfpE9BEDAN3vfPv8+tq5y",
+	"jGAP7SYHn2eZX/HjQmH2DsBt+I1KpYKaFY6WaxJ1gMbSb6eZ0YBpqROe6ceKSiXcXJubBMj9iOdCTqbO",
+	"dtkKBabfTdQDOGzHXGbg1Uc/JkG5bdXEpee9wkt4QqclHCs8HGMGePq941krHbB+2TV5wOVx1TlWPXd1",
+	"dRgx0iYFxTi/RA53gKnG/xhiM/4vsOpjbSDObKppoBYfvQdMb9J6ijfM0VESvOFhD5revYzkv48xu2vL",
+	"FXxEoZkQ51ayM7CLCBbNRlNtRT1E9fjDefRNch+Z3a3n5X7zukeZnTZqQ6BbD1IcAi0/YFJ31x3cbD97",
+	"lEdsOD0/CZ6WhdZhi/fZTBtnE3bLjeTDTNiETQXP3BTZ0BKwqksSotRxshfBEMffR8ePQqiKDCTAataZ",
+	"jQt4gwNwz6sOQ0BkefNFCZyKDTurzgExVmpDFJoAFCorsptKsH1M0wCvefrs5f1C5ZfGsdVCGV4ZNXS8",
+	"wArxoZ/6qZ77iTfF1hJba5b1WoGH72XmhEGugOWppBS6DylmUvl4JXDkT3kDj0DFJzxUrWG5lx+r2EA+",
+	"aVpJVnADSI7tF1OyWspb4tv8Uh4uqlxida0CGGmp0bg+OrgJIA9Q5BCJhg9C0fdPtX16bP7zFZ+06jv7",
+	"5cQ42lJvgPAeK1m1x/tsF7ueTejNUpCUClQuCYkq4CDgFqjuziLpBCJ57I3dpG1yGVpv1ajZ1vl5gI5j",
+	"rihTeCIVGxo99wEFwhrCEKUrpD01QqrRqatNvFyGvGBQyx1pfSNFl302Wk0gskW/G/6MeIqJJMZUi19A",
+	"nJ0qP3Iyb0Tb0xC2lRPBpz8MQP5d7UF3iRlfyDhU+PEuhTt5BcPd4G3jmyTsrXOzDypbtEWU16ThKyfA",
+	"Jw/bFaxFXA6zUhh5Nw3fYCB6RBKwLs4GLefq2oy5PT9mSOKTCW5s5dOmyPoVNlddepviZJo1Xbjtp+3N",
+	"l5k0YqnX7VOd+2nCXm40A3Uz8ZtMt7jgo+tFbkRQ4I/nBZTZhEyXdUbwHDCtsHCkYlaMtEot5FPLmbQ6",
+	"FxBKisyKCOl4fvq8OTli9+SLqRfrby818kalwKriTXjs9G5zg0qBzaxWcqJOvGnIucxiNUCmgR8SNQaN",
+	"AK6HhFDKyxlxpOgKQvlK01UTYVak67KBP3x+1oqA1r6dATw0l9Yi4e2KPFlDNEXv0uKhfKGs41kGP43t",
+	"tXU6v9Vzuo0oG/UjAFcRk8JsQXtWFz5jr3t+oDdclly4QLaIwA/fGVgHPqbwf2t9U5tkvBLWveMya9c/",
+	"whcpIT9t3wZcelPDcQSootnvPPIpD5kLi7tsw3S8AU5n+i4SNdjg4nbZ58okQU1SKgzUX8+C1msmUTab",
+	"tqCd6rllGNTSMzWd/TW3S3KiPqg/1nye2xsYmA8zoS5el4M21oaChrL9PSbXj6lUGzgofYgMtzsQdgDZ",
+	"H2nPcbWAU0tadqP0vCHxLCfqYs9pqVyCRy+L4GphKPDYo4j5lc5nXC38mtIF1GgVJuv0Oz0t01EPXqWD",
+	"XNTbzTd0/Z1wU50e3YY2OJreogZMJcewxx9D/mjZ3cHE+e35sQPS7qZti6hNDa4soDYUv5UT7rTpViGk",
+	"E+EGmFiMtSR+Ifq4lMIe8nLGPiTKpSoc0eahTCKSsPcjHP1GLCJVriVSptU19J23Ih/x64cspi3LerGh",
+	"f3oXrwWq0IZZ9/scK73CuDgd5/4On81ec98jMrrGJdAY/L7XSwUFSohUpDiHvid+bYz8SkHzgC/x8eI9",
+	"ArbGUk2EmRlZp8FG9eY0s60GwtTIeWDk+woC4Vqa+EcVBsfFuvvijNoAuwMK5gFhDpmfzPt3oMDRZVcE",
+	"ti15N3cH3l5Szx498OC1GEsF+qn4Su3CcAPQTAY07lRnKUtjH/ZyPXEqtgAhBFw5tEesAlTBMBQ+EIRD",
+	"jSRAqpF6Y3iN+LhHhcIlAKYe7zPsEX6w6r4deyjaW+Kt4gdqhzepmCTpqComEAoFfHJq5NhtHwivgxxg",
+	"H2DERKyoURRwzKcaLJ3ltwCsqYipBj5S4NGDimeC7o2c99Sg5S47VyjGM9XWhYfvBpsl3O5cDKfeLu8J",
+	"3UW8PGGIvQX3HotIq3DiYBtKWDF+QsDieozFEVbyoQjenEPiewwE451+RxVZpmd+m+Y69Uc3JE5MHiOX",
+	"qXMz2+/1JtJ16YFdbSY9QPPOMu7G2uTdCQab+22bh1DTvNOF+8fxHmQtGw+pnh+SNXHWOe1cQRTkEEyP",
+	"dJ5L11++4ovCYiSJSdiHpX9HOxC+4TQrVKqXbE6XXYwruwMu2JH13/uQknS2Kgi+AXYmKOAOlqXvCeK0",
+	"urv8ey3ue3/tt9Sgqw+93uuWekil0lRZx+nKRx0jj+TfGiDifnoJUd7OFrALNWreAZ8Ep4sstImUTqiS",
+	"mc2X1j+oiPLC6Zw7OVo5Ah2VnEpL17IRIF8WP7CQLNOjAuuvJHZhMOYyK4wYhNu0psjgcqFGj9wROrpc",
+	"4T/8CY+p2bqFxJSe77OY7PTE+x8na/NVPgwN6SQmiWKskmtgEy2o/G8Qya/e69TPtAL7T24QHbeg0VTH",
+	"PcbTy8u3b7V1/wlRbit39NjAvQMsy/dqDZcOtbmREo524eXlW/Qwb8QCTi3/RA6c7DuzktliNtNmzX3E",
+	"OXPcQIGLd2gnv8rZE/Bl835F9CncceDJigomMUyUJsAMvbdfNTXkX4+XbxOBS2rifWaqqeETrIWLGQsg",
+	"ciSDk+lJwnLhjBzhtyfa6MIhwSdqZSL2TKQwgKiZSbcjlIWX9DXlzmIH0XWQlk1lmgqFXf305vz1uzdd",
+	"96W8MzOiFLlHMT1orXqVyfwH8lZAf5BhoJj5eePsl4IbJ0hVF9O9jTgXnKlzfNYm9r73wBaIWWEaP79C",
+	"uL0RaQKXjYKnYQwRUefmQrkF4aOAcSojksutqNeoeH4Z13d6mnRyqeLfK4i6xH/9An8K36Z/58bwxc6I",
+	"Ur88lzewX6ncdfodJNyqoRRc2bnA9RVHuZJafIWNnryWFg7GWjHKc4wmx+Ru+o3TOmbjPJAB0rXgCPfO",
+	"DdBHjivctlDmBpcN+H7QzWACStMRPtlkPJzg+X4pyFzkw8C5MTGg4c8+T3XYL74lZgVCX6SBG1horInh",
+	"3/fj0Scc/Wu0XuYEw7i+xonu/jYyl8GjHrTCyY/YIy1vcrRmNwz65uKm6lbyA4nbiWkVmNjxnyrVzraB",
+	"gf+oY3ncbXEfhU1bzsj9ljUdPittcNrz/EH47Hn+gNVMu23YqplcT2EP8lsJsyM98/9FumT/f+LLTJrF",
+	"HRS7IjkzzCBL51djw6EYuNTbm5DWCeIDdP3848UqN/zO6PQrdL1rocdnlbz8Un69yR0PHNqtbLCH42Rv",
+	"l4e94U4chCR4ZZqj+0w0vYz0xHe7Iw8U7BsQyZ8CGjmoBzWhkoGVF7q3D+B4XyWA+4YbB85ztbzzdsQc",
+	"F3ZdweZ3PONqVAbx8G2WiXQiTBI+bOBC75MNRFqNhPFsDodpkeci9YE1TBnUeut59X7xWoFcuFasUE5m",
+	"TOl5l72Gyj4DyY0frl6dsYHTg5DdxLg45RQUSyz1zAVXrgz6U2Dnc+E3uVZu6o/2Ma9lNf67cD/Y2lLQ",
+	"mmyjAfCmEZW3Gy76cBQlwb1LKBOXVF28BDjckyWBL+O7Cvcg1g8gz3BoYItV5GanIu8yf9aGi8XI51My",
+	"/oemU75oSA8MF021fi9P9ymrgzH73ui8s+2Xr3Snie/doVN1KG18YAs6wpNgBhurI0+3f9Ke/Ppt+u8w",
+	"G58EZBRarduFG70s0yN/eCXlnqmYLjRL29iu3rBIJ+uEZX0wTcmVDQKE39GTWhxjbKJVX4zeIlnCkElL",
+	"Bg8w206T4dsw4qs+8tKQb4tX8vMNhzSglQLeAk+RplMY3+Jx4ZKGoc9bjGlDXPpWz1lejKYghFBzePhT",
+	"oWI6vP9bZKkfXSLG4plQKTc023/64erVn7sMym/tlGOiG8RC6HIIvgbFQgPsfRc0HXyUW6XGCgr6dNIM",
+	"8O9BCI8jBQNoVfIF42MnTOWRub6VajKIWiW1IfQxpnxP1ArPAUTff3YKiXDBbWEAozIrfp7qArhVIfCr",
+	"HEp+OH0HX5wmL0+Tp6en4CoPiZcOmCt0sQNYBV9/63i9rnQRPK2jxtdRMm6Xtb1iL2SaHaioMzNyJMK1",
+	"FKSnR0C/yNFXgpyaqti5egN/kWbi9RJJ6lrX7nttygI7uoIFOwa+V4NDVS6XFSqDb5/BLQqK0L/89hu8",
+	"c1mrSV/XAoju17fw4rTSwovTTQ206U34sW71nKuKypJ+YDlDCM6HLHVS1RgEsG6uAzvFfh4HnlzNwsgU",
+	"cAyGiwFinTA8sOzV5Y/g12sl2H9cfnjPNJgLxiFuTpjO0kickVBNLTISGg1UsYAdVE6YW4oK6JqIAoZr",
+	"xdlIG1PVQsF6FOoFxT/AkNJlF/SkAGTmtwICJ1CbQkC5dlgZehYlb9iocIw7lstUycnU4RlzrSJU3Qnr",
+	"utfqWqEUFgzCkOJIPGn+/uaK4VAOvPOHoo6smFVdlpoQ8KOB6wZR2CcgI8TwzhBeCGNL/xrJtRou4PAM",
+	"p5W3JpYvGEA+59KKM6QR5DMBNR42pOnqwsA3X7w/3BAJ1u1Ousis5zIZ2dsKkQn+5bdVhpym9HoNhCb1",
+	"SHBp7zvoXIowobWvPbzczc59OVHpqq1b6WvHr8Gen8NtvjfLuNzwxNoL7rHMHsvt9tWdBBGqLvmm+5U0",
+	"jzaxrmWBGldOH2KGe78ZPf+9V5q9NbV/Rjrh+wSMy3peIuiUmHDEh4MjaBFkjrYlE+NInISeswgAb4xn",
+	"uG2q53uFndoqj3SFFvqJZUhL3K1XaTSANWuWaIw4CqncN8872zgAe/rMRnAbex6VCOlChsQKkcnR+lMG",
+	"TqQ5x9QcltZt7xvDCL4qp/ieb7QwM6LnTZuU1tNRSJpuBMq/cVihNXnXPX1w9KA3Oi3B0YakPrCnjKDq",
+	"WeQzt1jGSKMEk/fDu43Z04+GiAXbnRtqptWsFTFs+Pfdyl6tuXkm++idUVuaHJUtEmY1rCacBgY3l9GK",
+	"z7h13trMRZYBWBgmpZwmTMLYeEqvRNh3p2TPnR+i4k7/tHv6LOmEDnh36YdPnaQziV942n3h4+lcm8XP",
+	"Ezksf3b6Iuk4w8djOfL/AJ893c0eVCf9nm1By+vtUriYuNtyzdVte3IY1oK+Yko05nasNo4yO9FjPkjI",
+	"8AeL4jQbjz9gATwjgKVFYVLgcAR0fBNhIULiapkD/TcqvIH45wn894/BGeiHtnUkGiK+9kGiNSzKB4Wi",
+	"+SF7pFC0wi6rPO0FRUM/E9MiBJYJyq+RsQagFz6shqLJhtP9qMN43C1xHyi0XSfjfmBoh0/L8VEyvk8P",
+	"AEPzzT4gDG239dFgIntjPnIaj/FmUznSUCsxglIC5IRAkj820cxpjUVDsKktlBMFWoslsVSeYcllqKGg",
+	"kuacy6yuXsiiDfieOvgYLOonuLUCSX4kJ2Q0vFjWAQM0n2qWaQv5iXzb6fMfWSdmJ8VsVVNkaT59MLym",
+	"iAeCA6lu2FybSDEDF2pY41LC3c5AgIabTArMJwvgWryiJEVJ2apFJY+K+UJ/sjbB5WBi/yHVzSHM0xu/",
+	"+UGNauf+ePg4/wqtwePuAOJwyqioyAWSZeD/plnwM7bLYoLvg7jVfI1x2AWwugRPTciBhxhDz5BKZgHH",
+	"TbMLH3GqXyHyvHWA63mY0nqE66azv3Gz3/KsEHeArOwjkqKBzCPW1ZC4Zlkg1LR940Qdjzg++ig3YgF9",
+	"Kl0TdFjoHgoM1fLlgFS30okTnvKTpyF8w0x2Gb9dpCKfaSfUaHGCpae11wXPNlaoHZTMDPguORMEYQ3X",
+	"/eMiy7ZPVH6Yqz8sKPiu1SsRwFGIAXbJwU7Plnjgi2C7wnKMTPZKfHGBvJhpdbaOnnhNmHjwRvpqMcMr",
+	"1myfObsVJpWjWL/eUPjEboWRYxnVurkTlTt7qHV1DiBHzGmU8YgFwTlPRempIsqXWk1IWAIgHzTVtYHq",
+	"j/j9UNXe0glUaaXNGgsEz4Ml1uMwFNWTqCoBvOESLahnrKNENSITPGAnlqmkKwXfeWEdwsuaZqCeff2o",
+	"w29boLBcGvul139i2bCQWboj2p7oonbR2D5HWqoQ2cmJ8qbuRiz2yMR+Ds0/+hJcepNWfb6PPqS3TBfO",
+	"ylSU9grxk2Oi7dpbIjWshS3FtlORSQjzMz3BqC5qbhONjES6F1C5EqoxAUpD97igtfPY6cO1tz8j44Nj",
+	"GTD0BERsqRlWKnSRSHOdVTv+MB59d7SaBt1zRmrToO+Etf7cD7mzG6lS5l8Za2pAkaPPBv918h5J5E4u",
+	"5USBQDSUAA1un/57SY83FV/Y23fnr04u356fPHvxjX9o5adXMhfW8Xw2SHzIAkq++MOhTheB1y+QAVIS",
+	"zH8EJC7ba3JDJgYy6v5t0Fjn4T2DOMOUO3ppQuoB7UjzBe5RFt2eIRKZuyUno2sET71jVflozGUmUj//",
+	"/sU7fQC41Wl2L9P+jeQS6x+axkAauHX8RQP0AOlmavn++f322ojN51CPDhq5BWkxMZIhXlRaUB6BgPCv",
+	"p1BuV++FvC4baDO2+upYivH8btVlieU23gFA5iKa3iSISd7FPR9rsUC43jOCPllHVBVdGbrH9ZaUaLa9",
+	"obXBuDN9SxeS8Y7sDHkhzaLuSiI0ff8R+/GXSYvYksDWG9cJsWtBSVCujTja6livoPIBZ/KswkeIF50k",
+	"3TmvdWKvhP2qfa/7mUDO/NgGh+IOA+E2k7Zc5f9bJyhW9f/1k98HmBTyf/zkv2huwwiTygiMIbVXR1kI",
+	"1WgqyKhRdhUi5AYkO/TLEq95+ZNAprj6K0AVoe9GhB+hlZC/Wv3NOyToo9yTKVS16miZMs3WdlSzVOLu",
+	"8a5guCmFvOOcdEviu6bAVLxyW1soCOBHeibR4Q3sP+Vvq52q6QVtsgTcR+hAjupOsfvV6W8Ybyp8cH7B",
+	"g8xCrMZHGRynkZpapZV3yoRxjU809GYlr5mli8tVfrMKfIsozOpHGzBAU6qJTAIqEtjuY60uPQhBcb//",
+	"9Pv/BwAA//8=",
 }
 
 // decodeSpec returns the embedded OpenAPI spec as raw JSON bytes,
