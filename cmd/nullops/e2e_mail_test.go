@@ -42,6 +42,10 @@ func caughtMails(t *testing.T, w *world) {
 	if m.Number != 1 || m.Text != "Hello\n" {
 		t.Errorf("the mail that is there is %+v", m)
 	}
+	if out, errs, code := p.admin.cli(t, "mail", "show", "mailing", "1"); code != 0 ||
+		!strings.Contains(out, "Subject: mail 1 of 2\n") || !strings.HasSuffix(out, "\nHello\n") {
+		t.Errorf("show prints %d %s%s", code, out, errs)
+	}
 	if out, errs, code := p.admin.cli(t, "mail", "wait", "mailing", "--to", "ben@", "--timeout",
 		"300ms"); code != exitNotReady || !strings.Contains(errs, "no such mail of mailing came") {
 		t.Errorf("a mail that does not come: %d %s%s", code, out, errs)
