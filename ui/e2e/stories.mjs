@@ -39,6 +39,7 @@ import { stories as oversight } from "./oversight.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
+import { stories as presence } from "./presence.mjs";
 import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
 import { stories as roles } from "./roles.mjs";
@@ -74,6 +75,7 @@ export const rotated = [
   roles,
   talk,
   judging,
+  presence,
   qa,
   reach,
   cookies,
