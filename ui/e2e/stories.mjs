@@ -40,6 +40,7 @@ import { stories as oversight } from "./oversight.mjs";
 import { stories as overview } from "./overview.mjs";
 import { stories as people } from "./people.mjs";
 import { stories as plugins } from "./plugins.mjs";
+import { stories as presence } from "./presence.mjs";
 import { stories as qa } from "./qa.mjs";
 import { stories as reach } from "./reach.mjs";
 import { stories as roles } from "./roles.mjs";
@@ -76,6 +77,7 @@ export const rotated = [
   talk,
   inbox,
   judging,
+  presence,
   qa,
   reach,
   cookies,
