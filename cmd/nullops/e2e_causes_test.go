@@ -74,7 +74,8 @@ func (p *product) awaitAlerts(t *testing.T, want bool, conditions map[string]str
 	t.Helper()
 	eventually(t, "alerts begin and end with their causes", func() string {
 		pgtest.Exec(t, p.database, `UPDATE alerts SET active_at = now() WHERE active_at > now();
-			UPDATE jobs SET next_at = now() WHERE name IN ('verify_audit', 'evaluate_alerts')`)
+			UPDATE jobs SET next_at = now()
+			WHERE name IN ('verify_audit', 'evaluate_alerts')`)
 		var all apiclient.AlertList
 		p.admin.get(t, "/alerts", &all)
 		active := map[string]bool{}
