@@ -69,7 +69,7 @@ func (p *product) alertsByCause(t *testing.T) {
 }
 
 // awaitAlerts waits until alerts of all conditions are active, or none is, whose summaries hold a
-// text. Nobody waits here for as long as a cause has to last, nor for the jobs that look for causes.
+// text. Nobody waits here for as long as a cause has to last, nor for the jobs that look for one.
 func (p *product) awaitAlerts(t *testing.T, want bool, conditions map[string]string) {
 	t.Helper()
 	eventually(t, "alerts begin and end with their causes", func() string {
