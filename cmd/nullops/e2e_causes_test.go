@@ -69,12 +69,13 @@ func (p *product) alertsByCause(t *testing.T) {
 }
 
 // awaitAlerts waits until alerts of all conditions are active, or none is, whose summaries hold a
-// text. Nobody waits here for as long as a cause has to last, nor for the jobs that look for causes.
+// text. Nobody waits here for as long as a cause has to last, nor for the jobs that look for one.
 func (p *product) awaitAlerts(t *testing.T, want bool, conditions map[string]string) {
 	t.Helper()
 	eventually(t, "alerts begin and end with their causes", func() string {
 		pgtest.Exec(t, p.database, `UPDATE alerts SET active_at = now() WHERE active_at > now();
-			UPDATE jobs SET next_at = now() WHERE name IN ('verify_audit', 'evaluate_alerts')`)
+			UPDATE jobs SET next_at = now()
+			WHERE name IN ('verify_audit', 'evaluate_alerts')`)
 		var all apiclient.AlertList
 		p.admin.get(t, "/alerts", &all)
 		active := map[string]bool{}

@@ -244,7 +244,7 @@ async function mend({ page }, project) {
   const badge = node(page, "web").locator('.bdg[data-st="failed"]');
   await badge.waitFor();
   const listed = page.getByRole("tabpanel", { name: "Problems" });
-  await listed.getByText("ports[0].port").waitFor();
+  await listed.getByText("Ports 1").waitFor();
   await page.keyboard.press("Control+Enter");
   await page.locator(".toast", { hasText: "Publish waits for 1 error" }).waitFor();
   await page.keyboard.press("F8");
