@@ -113,8 +113,9 @@ func TestRelease_Packages(t *testing.T) {
 		}
 	}
 	d.run(t, w, "docker rm nullops-test-package; docker rmi nullops-test/package")
+	// The script after the installation gives the settings to the group that it makes.
 	said := d.run(t, w, `rpm --install --nodeps /nullops.rpm
-		rpm --verify --nodeps nullops
+		rpm --verify --nodeps --nogroup nullops
 		nullops version
 		getent passwd nullops
 		rpm --erase nullops
