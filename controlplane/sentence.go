@@ -64,7 +64,7 @@ var firstWords = setOf(`
 	passkeys recovery row second
 	agent approval attempt backup cell certificate cluster comment configuration copy delivery
 	deployment deployments device document environment events execution field file format gate
-	group host image invitation key label labels link master message migration name node nodes
+	group host image invitation key label labels link master message migration name node nodes pull
 	notification object offer orders page password pattern person pipeline plugin port project
 	pruning programs provisioning queue registry release remarks request review rule run runs
 	script secret secrets service services session status step tag team template token user

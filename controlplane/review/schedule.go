@@ -3,7 +3,7 @@ package review
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +45,7 @@ func checkSchedule(rule, old controlplane.ReviewRule, now time.Time) (next time.
 			"Leave out filter, forks, repository and api_url.")
 	case plan.Hours < 0 || plan.Hours > longestLife:
 		return next, invalidSchedule("schedule.lifetime_hours", "a deployment lives for up to a year",
-			fmt.Sprintf("Give between 1 and %d hours, or none for what the project says.", longestLife))
+			"Give 1 to "+strconv.Itoa(longestLife)+", or none for what the project says.")
 	}
 	next, err = nextRun(plan, now)
 	switch {

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // Limits bound what is read.
@@ -206,11 +208,11 @@ func (w *walk) readFiles() (all []File, err error) {
 		o, err := w.objects.get(e.hash, kindBlob)
 		if err != nil || int64(len(o.data)) > w.repository.Limits.File {
 			return nil, tooLarge(fmt.Sprintf("%s is larger than %s, or did not come", e.path,
-				mebibytes(w.repository.Limits.File)))
+				quantity.FormatBytes(w.repository.Limits.File)))
 		}
 		if total += int64(len(o.data)); total > w.repository.Limits.Text {
 			return nil, tooLarge("the folder's files have more than " +
-				mebibytes(w.repository.Limits.Text) + " together")
+				quantity.FormatBytes(w.repository.Limits.Text) + " together")
 		}
 		all = append(all, File{Path: e.path, Text: o.data})
 	}
@@ -222,8 +224,6 @@ func tooLarge(message string) *Error {
 	return &Error{Code: "repository_large", Message: message,
 		Remedy: "Keep definitions in a folder or a repository of their own."}
 }
-
-func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", max(n>>20, 1)) }
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")

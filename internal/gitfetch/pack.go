@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 const hashSize = sha1.Size
@@ -66,7 +68,7 @@ func damaged(message string) *Error {
 // store keeps an object under its hash.
 func (o *objects) store(one object) (hash string, err error) {
 	if o.size += int64(len(one.data)); o.size > o.limits.Objects {
-		return "", tooLarge("the repository has more than " + mebibytes(o.limits.Objects) +
+		return "", tooLarge("the repository has more than " + quantity.FormatBytes(o.limits.Objects) +
 			" at this branch, and its host cannot filter")
 	}
 	sum := sha1.New() //nolint:gosec // as above
@@ -134,7 +136,7 @@ func readPack(r io.Reader, limits Limits) (*objects, error) {
 	case err == nil:
 		return p.out, nil
 	case bounded.N <= 0:
-		return nil, tooLarge("the host sent more than " + mebibytes(limits.Pack))
+		return nil, tooLarge("the host sent more than " + quantity.FormatBytes(limits.Pack))
 	case known:
 		return nil, refused
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, zlib.ErrHeader),
@@ -255,7 +257,7 @@ func (p *packReader) readData(size int64) (data []byte, err error) {
 	}
 	if size > p.out.limits.Object {
 		if p.skipped += size; p.skipped > mostSkipped {
-			return nil, tooLarge("the repository's files have more than " + mebibytes(mostSkipped))
+			return nil, tooLarge("the repository's files have more than " + quantity.FormatBytes(mostSkipped))
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(p.inflate, size+1))
 		if err == nil && n != size {
