@@ -1,12 +1,11 @@
 import { createRoute } from "@tanstack/react-router";
 import { app, loadPage } from "@/routes/parents";
 import { readListSearch } from "../lists/listSearch";
-import { type AuditSearch, readAuditSearch } from "../pages/audit/search";
+import { readAuditSearch } from "../pages/audit/search";
 
 export const nodes = createRoute({
   getParentRoute: () => app,
   path: "/nodes",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/nodes/Nodes"), "Nodes"),
 });
@@ -28,7 +27,6 @@ export const fleet = createRoute({
 export const alerts = createRoute({
   getParentRoute: () => app,
   path: "/alerts",
-  staticData: { shape: "list" },
   component: loadPage(() => import("../pages/alerts/Alerts"), "Alerts"),
 });
 
@@ -42,7 +40,6 @@ export const topology = createRoute({
 export const people = createRoute({
   getParentRoute: () => app,
   path: "/users",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/People"), "People"),
 });
@@ -50,7 +47,6 @@ export const people = createRoute({
 export const teams = createRoute({
   getParentRoute: () => app,
   path: "/teams",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/Teams"), "Teams"),
 });
@@ -58,7 +54,6 @@ export const teams = createRoute({
 export const teamAccess = createRoute({
   getParentRoute: () => app,
   path: "/teams/access",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/people/AccessGrid"), "AccessGrid"),
 });
@@ -66,23 +61,27 @@ export const teamAccess = createRoute({
 export const audit = createRoute({
   getParentRoute: () => app,
   path: "/audit",
-  staticData: { shape: "list" },
-  validateSearch: (search: Record<string, unknown>): AuditSearch => readAuditSearch(search),
+  validateSearch: readAuditSearch,
   component: loadPage(() => import("../pages/audit/Audit"), "Audit"),
 });
 
 export const rules = createRoute({
   getParentRoute: () => app,
   path: "/rules",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/rules/Rules"), "Rules"),
+});
+
+export const sources = createRoute({
+  getParentRoute: () => app,
+  path: "/sources",
+  validateSearch: readListSearch,
+  component: loadPage(() => import("../pages/sources/Sources"), "Sources"),
 });
 
 export const usage = createRoute({
   getParentRoute: () => app,
   path: "/usage",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/usage/Usage"), "Usage"),
 });
@@ -90,7 +89,6 @@ export const usage = createRoute({
 export const webhooks = createRoute({
   getParentRoute: () => app,
   path: "/webhooks",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/webhooks/Webhooks"), "Webhooks"),
 });

@@ -6,7 +6,6 @@ import { readListSearch } from "../lists/listSearch";
 export const environments = createRoute({
   getParentRoute: () => app,
   path: "/environments",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/environments/Environments"), "Environments"),
 });
@@ -14,7 +13,6 @@ export const environments = createRoute({
 export const registries = createRoute({
   getParentRoute: () => app,
   path: "/registries",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/registries/Registries"), "Registries"),
 });
@@ -22,7 +20,6 @@ export const registries = createRoute({
 export const services = createRoute({
   getParentRoute: () => app,
   path: "/services",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/services/Services"), "Services"),
 });
@@ -30,7 +27,6 @@ export const services = createRoute({
 export const plugins = createRoute({
   getParentRoute: () => app,
   path: "/plugins",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/plugins/Plugins"), "Plugins"),
 });
@@ -38,7 +34,6 @@ export const plugins = createRoute({
 export const secrets = createRoute({
   getParentRoute: () => app,
   path: "/secrets",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/secrets/Secrets"), "Secrets"),
 });
@@ -46,7 +41,6 @@ export const secrets = createRoute({
 export const templates = createRoute({
   getParentRoute: () => app,
   path: "/templates",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/templates/Templates"), "Templates"),
 });
@@ -61,7 +55,6 @@ export const start = createRoute({
 export const projects = createRoute({
   getParentRoute: () => app,
   path: "/projects",
-  staticData: { shape: "list" },
   validateSearch: readListSearch,
   component: loadPage(() => import("../pages/projects/Projects"), "Projects"),
 });

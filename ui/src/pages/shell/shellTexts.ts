@@ -21,6 +21,7 @@ export const shellTexts = {
     audit: "Audit",
     usage: "Usage",
     rules: "Rules",
+    sources: "Sources",
     webhooks: "Webhooks",
     settings: "Settings",
     start: "First run",
