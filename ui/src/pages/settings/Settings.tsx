@@ -4,7 +4,6 @@ import { Top, useTitle } from "@/components/Shell";
 import { useTabInSight } from "@/components/useTabInSight";
 import { settingsTexts as t } from "@/pages/settings/settingsTexts";
 import { NotFound } from "../shell/ErrorPages";
-import { type SettingsTab, settingsTabs } from "../shell/navigation";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { About } from "./About";
 import { Backups } from "./Backups";
@@ -13,6 +12,7 @@ import { Cleanup } from "./Cleanup";
 import { Keys } from "./Keys";
 import { MailSettings } from "./MailSettings";
 import { SignOn } from "./SignOn";
+import { type SettingsTab, settingsTabs } from "./tabs";
 
 const route = getRouteApi("/app/settings/{-$tab}");
 const tabs: Record<SettingsTab, () => ReactNode> = {

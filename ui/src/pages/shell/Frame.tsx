@@ -120,7 +120,7 @@ const GROUPS = ["", "machines", "parts", "people", "installation"] as const;
 
 function Sidebar({ open, jump }: { open: boolean; jump: () => void }) {
   const { data: person } = useSuspenseQuery(me);
-  const places = placesFor(person.role === "admin").filter((place) => !place.unlisted);
+  const places = placesFor(person.role === "admin");
   return (
     <nav className="side" aria-label={texts.mainNav} data-open={open || undefined}>
       <Link className="brand" to="/deployments" aria-label={texts.product}>

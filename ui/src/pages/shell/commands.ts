@@ -5,6 +5,7 @@ import { shellTexts } from "@/pages/shell/shellTexts";
 import { onlySet, shownState } from "../deployments/filters";
 import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";
+import { unlistedPlaces } from "./unlistedPlaces";
 
 /** One line of the palette: where it leads, or why it can't be done. */
 export type Command = {
@@ -99,7 +100,7 @@ export function navigationCommands(person: Person): Command[] {
     to: "/start",
   };
   return [
-    ...placesFor(admin).map(
+    ...[...placesFor(admin), ...unlistedPlaces.filter((one) => admin || one.who === "all")].map(
       (place): Command => ({
         id: place.to,
         group: "pages",

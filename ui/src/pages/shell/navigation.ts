@@ -36,23 +36,12 @@ export type Place = {
   who: "all" | "admin";
   /** The letter after G. */
   key?: string;
-  /** In the palette and by keys only, not in the sidebar. */
-  unlisted?: boolean;
 };
 
-/** The parts of the settings, in the order of their tabs. */
-export const settingsTabs = [
-  "keys",
-  "certificates",
-  "sign-on",
-  "mail",
-  "cleanup",
-  "backups",
-  "about",
-] as const;
-export type SettingsTab = (typeof settingsTabs)[number];
-
-/** Every page, in the sidebar's order. A new page is one line here and a route in routes. */
+/**
+ * The pages of the sidebar, in its order. A new page is one line here, or in unlistedPlaces, and a
+ * route in routes.
+ */
 export const places: Place[] = [
   { to: "/deployments", label: t.deployments, group: "", icon: Layers, who: "all", key: "d" },
   { to: "/urls", label: t.urls, group: "", icon: Globe, who: "all", key: "u" },
@@ -84,24 +73,12 @@ export const places: Place[] = [
   { to: "/templates", label: t.templates, group: "parts", icon: Stamp, who: "all", key: "m" },
   { to: "/users", label: t.users, group: "people", icon: UserRound, who: "admin", key: "w" },
   { to: "/teams", label: t.teams, group: "people", icon: UsersRound, who: "all", key: "t" },
-  { to: "/account", label: t.account, group: "people", who: "all", unlisted: true },
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
   { to: "/usage", label: t.usage, group: "people", icon: ChartColumn, who: "all" },
   { to: "/rules", label: t.rules, group: "installation", icon: GitPullRequest, who: "admin" },
   { to: "/sources", label: t.sources, group: "installation", icon: GitPullRequest, who: "admin" },
   { to: "/webhooks", label: t.webhooks, group: "installation", icon: Webhook, who: "admin" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
-  { to: "/deployments/diff", label: t.diff, group: "", who: "all", unlisted: true },
-  { to: "/teams/access", label: t.access, group: "people", who: "admin", unlisted: true },
-  ...settingsTabs.map(
-    (tab): Place => ({
-      to: `/settings/${tab}`,
-      label: t.settingsTab[tab],
-      group: "installation",
-      who: "admin",
-      unlisted: true,
-    }),
-  ),
 ];
 
 /** The places of the sidebar that a person sees, by group. */
