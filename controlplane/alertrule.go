@@ -84,7 +84,7 @@ func platformAlertRules() []AlertRule {
 			"/registries"},
 		{"source.failing", SeverityWarning, 2 * time.Minute,
 			"The source of definitions {label} fails: {detail}",
-			"Run nullops sources show: it says what to change.", ""},
+			"Open it on the page Sources: it says what to change.", "/sources"},
 		{"certificate.expiring", SeverityWarning, 0, "The certificate {label} ends {detail}.",
 			"Upload a new one, or look why it was not renewed.", "/environments"},
 		{"certificate.expired", SeverityCritical, 0, "The certificate {label} has ended.",

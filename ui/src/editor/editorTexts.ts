@@ -115,7 +115,7 @@ export const editorTexts = {
   exported: "The pipeline is in the clipboard.",
   order: (at: number, all: number) => `runs ${at} of ${all}`,
   errors: (count: number) => plural(count, "error"),
-  advice: (count: number) => `advice on ${count === 1 ? "one field" : `${count} fields`}`,
+  advice: (count: number) => `advice on ${plural(count, "field")}`,
   ports: {
     before: (key: string) => `What ${key} waits for`,
     after: (key: string) => `What waits for ${key}`,
@@ -142,7 +142,7 @@ export const editorTexts = {
     advice: "Advice",
     none: "No problems. The draft can be published.",
     checking: "Checking…",
-    unchecked: "The server could not be reached; only the problems this page can find are listed.",
+    unchecked: "The server could not be reached; these are what this page finds itself.",
     noChanges: "Nothing differs from the version the draft is based on.",
     same: "Nothing differs.",
     against: "Compared with",
@@ -178,7 +178,7 @@ export const editorTexts = {
     follow: (version: number) => `Draw on from v${version}`,
   },
   discardMet:
-    "Nothing was discarded: another window saved this draft in the meantime, and its changes are shown here now.",
+    "Nothing was discarded: another window saved this draft in the meantime; it is shown now.",
   connectNo: {
     self: "A step cannot wait for itself.",
     there: "It already waits for that step.",
@@ -188,7 +188,7 @@ export const editorTexts = {
       `${what} is ${has}; ${field} wants ${wants}.`,
     late: (from: string, to: string) => `${from} runs after ${to}; only earlier steps can be read.`,
     kind: "Join a square to a square, or a shape to a field.",
-    more: "These are several fields; choose the step and drop it on one of them there.",
+    more: "These are several fields; choose the step and drop it on one there.",
     moreOut: "These are several outputs; choose one in the field that is to have it.",
     nothing: (step: string) => `${step} has no field that takes it.`,
     open: (what: string, field: string) =>
