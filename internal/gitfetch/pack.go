@@ -257,7 +257,8 @@ func (p *packReader) readData(size int64) (data []byte, err error) {
 	}
 	if size > p.out.limits.Object {
 		if p.skipped += size; p.skipped > mostSkipped {
-			return nil, tooLarge("the repository's files have more than " + quantity.FormatBytes(mostSkipped))
+			return nil, tooLarge("the repository's files have more than " +
+				quantity.FormatBytes(mostSkipped))
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(p.inflate, size+1))
 		if err == nil && n != size {
