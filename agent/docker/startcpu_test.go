@@ -93,4 +93,3 @@ func (r *rig) limitOfCPU(step pipeline.StepKey) int64 {
 	r.t.Fatalf("there is no service %s", step)
 	return 0
 }
-

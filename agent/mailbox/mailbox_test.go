@@ -341,7 +341,7 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
-			box, m := readOne(t, c.mail)
+			box, _ := readOne(t, c.mail)
 			runtime.ReadMemStats(&before)
 			m, err := box.Read(1)
 			runtime.ReadMemStats(&after)

@@ -73,7 +73,7 @@ func freeBytes(dir string) (int64, error) {
 	if err := unix.Statfs(dir, &f); err != nil {
 		return 0, err
 	}
-	return int64(f.Bavail) * f.Bsize, nil //nolint:unconvert // Bsize differs between platforms
+	return int64(f.Bavail) * f.Bsize, nil
 }
 
 // Box returns the mailbox of a deployment.

@@ -196,8 +196,8 @@ func (m *freshMachine) nearAuthority(t *testing.T) *acmetest.Authority {
 	passBetween(t, ownNetwork, asks, m.network, freshAddress+":80")
 	authority := acmetest.NewAuthorityForContainers(t, acmetest.NewNameServer(t), parsePort(t,
 		portOf(asks)))
-	port := strings.SplitN(strings.TrimPrefix(authority.Directory,
-		"https://"+acmetest.ContainersHost+":"), "/", 2)[0]
+	port, _, _ := strings.Cut(strings.TrimPrefix(authority.Directory,
+		"https://"+acmetest.ContainersHost+":"), "/")
 	passBetween(t, m.network, freshAddress+":"+port, ownNetwork, "127.0.0.1:"+port)
 	return authority
 }

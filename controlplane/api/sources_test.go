@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -142,9 +143,7 @@ func gitWorld(t *testing.T, settings object) (w *world, root string, r *gittest.
 	root, r = w.token("root"), gittest.New(t)
 	r.Token = "very secret token"
 	body := object{"url": r.URL, "folder": "nullops", "token": r.Token}
-	for field, value := range settings {
-		body[field] = value
-	}
+	maps.Copy(body, settings)
 	if a := w.call("PUT", sourcesPath+"platform", root, body); a.status != 200 {
 		t.Fatalf("%d %s", a.status, a.body)
 	}

@@ -169,8 +169,6 @@ func pauseAfter(x controlplane.DefinitionSource, now time.Time) time.Duration {
 func (s *Sources) failureOf(
 	err error, x controlplane.DefinitionSource,
 ) (*controlplane.SourceFailure, bool) {
-	var out *controlplane.SourceFailure
-	known := true
 	switch refused, ok := errors.AsType[*failedError](err); {
 	case err == nil:
 		return nil, true
@@ -187,7 +185,8 @@ func (s *Sources) failureOf(
 			Message: "reading the repository takes too long",
 			Remedy:  "It is tried again by itself. If it stays, look at the host."}, true
 	}
-	if out, known = toFailure(err, nil); !known {
+	out, known := toFailure(err, nil)
+	if !known {
 		s.Log.Warn("source of definitions failed", "source", x.Name, "error", err)
 		out = &controlplane.SourceFailure{Code: "internal", Message: "this failed on our side",
 			Remedy: "It is tried again by itself. The log of the control plane says more."}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/nullops/nullops/internal/quantity"
 )
@@ -55,9 +56,7 @@ func (o *objects) get(hash string, kind int) (object, error) {
 }
 
 func (o *objects) add(more *objects) {
-	for hash, one := range more.byHash {
-		o.byHash[hash] = one
-	}
+	maps.Copy(o.byHash, more.byHash)
 }
 
 func damaged(message string) *Error {

@@ -3,9 +3,9 @@ package gittest
 
 import (
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
-	"net/http/cgi" //nolint:gosec // of a test's server, whose client is not vulnerable
+	"net/http/cgi"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -42,7 +42,7 @@ func New(t *testing.T) *Repository {
 	git := &cgi.Handler{Path: filepath.Join(program, "git-http-backend"), Dir: root,
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1",
 			"GIT_CONFIG_NOSYSTEM=1", "HOME=" + root},
-		Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}
+		Stderr: io.Discard, Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, password, _ := req.BasicAuth()
 		switch {

@@ -188,7 +188,7 @@ func defaultSettings() Settings {
 				VolumeSize: "10Gi", GPU: "nvidia.com/gpu"},
 			Subnets: "10.213.0.0/16", Guard: true, Probe: "10m", Grace: "10s",
 			Floor: "10%", Sandboxes: defaultSandboxes(), Starting: StartSettings{CPU: 2},
-			Mails: defaultMails(),
+			Mails:  defaultMails(),
 			Offers: defaultOffers()},
 		Dev: DevSettings{Data: ".nullops", Postgres: "/usr/lib/postgresql/15/bin"},
 	}
