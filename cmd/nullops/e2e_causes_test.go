@@ -43,7 +43,7 @@ func (p *product) alertsByCause(t *testing.T) {
 		})
 	}
 	visits.Wait()
-	p.does(t, "node", "set", "worker", "--disk-floor", "1000000000")
+	p.does(t, "node", "set", "worker", "--disk-floor", "67108864")
 	p.controlPlane.stop(t)
 	p.startControlPlane(t, "NULLOPS_ALERTS_DATABASE=1")
 	// Registries of the shop cannot be reached here, which is an alert of their own.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -326,7 +327,18 @@ func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
 	if at != "" {
 		field = at
 	}
-	return controlplane.Problem{Field: field, Code: code, Message: e.Reason}
+	return controlplane.Problem{Field: field, Code: code, Message: boundText(e)}
+}
+
+// boundText is the reason. The validator writes large bounds in powers of ten, which nobody reads.
+func boundText(e *openapi3.SchemaError) string {
+	switch {
+	case e.SchemaField == "maximum" && e.Schema.Max != nil:
+		return "number must be at most " + strconv.FormatFloat(*e.Schema.Max, 'f', -1, 64)
+	case e.SchemaField == "minimum" && e.Schema.Min != nil:
+		return "number must be at least " + strconv.FormatFloat(*e.Schema.Min, 'f', -1, 64)
+	}
+	return e.Reason
 }
 
 // unsupportedProperty finds the name in "property "x" is unsupported": the validator

@@ -46,6 +46,7 @@ import { stories as reach } from "./reach.mjs";
 import { stories as roles } from "./roles.mjs";
 import { stories as runHere } from "./runhere.mjs";
 import { stories as screens } from "./screens.mjs";
+import { stories as sources } from "./sources.mjs";
 import { stories as states } from "./states.mjs";
 import { stories as talk } from "./talk.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
@@ -78,6 +79,7 @@ export const rotated = [
   inbox,
   judging,
   presence,
+  sources,
   qa,
   reach,
   cookies,
