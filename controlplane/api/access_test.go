@@ -650,6 +650,8 @@ var needsOwn = map[string]bool{"deleteToken": true, "deleteSession": true,
 	"createOwnToken": true, "deleteUserToken": true, "deleteGuest": true, "deleteRobot": true,
 	"enrolMachine": true, "revokeProvisioningToken": true,
 	"deleteComment": true, "closeAccessRequest": true,
+	// By then the deployment is forgotten: the story CaughtMails deletes some.
+	"deleteMail": true,
 	// Who has everything has nothing to ask for.
 	"createAccessRequest":  true,
 	"createPasskeySession": true, "addPasskey": true, "beginPasskey": true,
@@ -815,7 +817,7 @@ func hasForm(t *testing.T, id string, op *openapi3.Operation, a answer) {
 		return
 	}
 	switch media {
-	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain",
+	case "text/event-stream", "text/csv", "application/x-ndjson", "text/plain", "text/html",
 		"application/octet-stream", "application/gzip":
 		return
 	}

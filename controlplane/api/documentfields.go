@@ -279,6 +279,7 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 	switch {
 	case found[0].Code == "missing":
 		found[0].Message = last + " is missing"
+		found[0].Remedy = "Add it; the reference of documents says what it is."
 	case found[0].Code == "unknown_field":
 		found[0].Message = "there is no field " + last + " here"
 		found[0].Remedy = "Leave it out, or check its spelling."

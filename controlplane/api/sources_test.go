@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/alerts"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/internal/gitfetch"
@@ -308,6 +309,28 @@ func TestSources_RefuseDocuments(t *testing.T) {
 			got.Failure.Remedy == "" {
 			t.Errorf("%s: %+v", field, got.Failure)
 		}
+		w.alertsOfSource(1)
+	}
+	body := object{"url": r.URL, "folder": "nullops", "token": r.Token}
+	w.call("PUT", sourcesPath+"platform", root, body)
+	files := shopFiles()
+	files["nullops/x.yaml"] = "kind: service\nname: x\nregistry: own\nimage: a\n" +
+		"tag_mode: selectable\n"
+	r.Commit(files)
+	if got := w.sync(root); got.Failure.Code != "" {
+		t.Errorf("once all is right: %+v", got.Failure)
+	}
+	w.alertsOfSource(0)
+}
+
+// alertsOfSource holds that a source that fails is a cause of an alert, and none that works.
+func (w *world) alertsOfSource(want int) {
+	w.t.Helper()
+	causes, err := alerts.DefinitionSources(w.store).Find(w.t.Context())
+	// promise: O-02
+	if err != nil || len(causes) != want ||
+		want > 0 && (causes[0].Label != "platform" || causes[0].Detail == "") {
+		w.t.Errorf("there are the causes %+v, error %v, want %d", causes, err, want)
 	}
 }
 

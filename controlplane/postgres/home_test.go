@@ -24,6 +24,9 @@ func TestSQL_LivesInOnePackage(t *testing.T) {
 		err := filepath.WalkDir(filepath.Join("../..", part), func(
 			path string, e fs.DirEntry, err error,
 		) error {
+			if err == nil && e.Name() == "testdata" {
+				return fs.SkipDir // programs of tests, such as a stand-in that keeps rows
+			}
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") ||
 				strings.HasSuffix(path, "_test.go") {
 				return err
