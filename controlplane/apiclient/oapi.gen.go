@@ -9804,6 +9804,8 @@ type ClientInterface interface {
 
 	// GetSource One source of definitions, with what it would change and what drifted
 	//
+	// The state is that of the last look at the repository; sync looks again. Token and secret are never read back.
+	//
 	// Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
 	GetSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -15314,6 +15316,8 @@ func (c *Client) DeleteSource(ctx context.Context, name InName, reqEditors ...Re
 }
 
 // GetSource One source of definitions, with what it would change and what drifted
+//
+// The state is that of the last look at the repository; sync looks again. Token and secret are never read back.
 //
 // Corresponds with GET /api/v1/sources/{name} (the `GetSource` operationId).
 func (c *Client) GetSource(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -30971,6 +30975,8 @@ type ClientWithResponsesInterface interface {
 	DeleteSourceWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DeleteSourceResponse, error)
 
 	// GetSourceWithResponse One source of definitions, with what it would change and what drifted
+	//
+	// The state is that of the last look at the repository; sync looks again. Token and secret are never read back.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -49984,6 +49990,8 @@ func (c *ClientWithResponses) DeleteSourceWithResponse(ctx context.Context, name
 }
 
 // GetSourceWithResponse One source of definitions, with what it would change and what drifted
+//
+// The state is that of the last look at the repository; sync looks again. Token and secret are never read back.
 //
 // Returns a wrapper object for the known response body format(s).
 //

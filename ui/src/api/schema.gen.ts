@@ -779,7 +779,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One source of definitions, with what it would change and what drifted */
+        /**
+         * One source of definitions, with what it would change and what drifted
+         * @description The state is that of the last look at the repository; sync looks again. Token and secret are never read back.
+         */
         get: operations["getSource"];
         /**
          * Create or replace a source of definitions
