@@ -1,6 +1,9 @@
 package tracing
 
 import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
 	"net/http"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
@@ -8,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -41,6 +45,12 @@ func Request(r *http.Request, name string, attributes ...string) (*http.Request,
 	ctx := r.Context()
 	if r.Header["Traceparent"] != nil && isOrdinary(r) {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(r.Header))
+	} else {
+		id, sampled := drawTrace()
+		if !sampled {
+			return r, nil
+		}
+		ctx = context.WithValue(ctx, traceIDKey{}, id)
 	}
 	ctx, span := otel.Tracer(scope).Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
 	if !span.IsRecording() {
@@ -58,4 +68,21 @@ func Request(r *http.Request, name string, attributes ...string) (*http.Request,
 		}
 		span.End()
 	}
+}
+
+// drawTrace draws the id of a new trace, and says whether the trace is sampled. Most are not: the
+// library would ask the kernel for random bytes and make a span to find out, which is most of what
+// tracing costs a request. An id need not be unguessable.
+func drawTrace() (id trace.TraceID, sampled bool) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+	}
+	sampler := processSampler.Load()
+	if sampler == nil {
+		return id, true // whoever set up the library without Start has it decide
+	}
+	decided := (*sampler).ShouldSample(sdktrace.SamplingParameters{
+		ParentContext: context.Background(), TraceID: id})
+	return id, decided.Decision != sdktrace.Drop
 }

@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -78,6 +79,7 @@ func Start(ctx context.Context, service, build string, log *slog.Logger) (*Traci
 	t.provider = sdktrace.NewTracerProvider(sdktrace.WithSampler(sampler),
 		sdktrace.WithIDGenerator(idGenerator{}), sdktrace.WithResource(about),
 		sdktrace.WithSpanProcessor(t.queue), sdktrace.WithRawSpanLimits(spanLimits()))
+	processSampler.Store(&sampler)
 	otel.SetTracerProvider(t.provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
@@ -174,13 +176,22 @@ func pairs(all []string) []attribute.KeyValue {
 	return out
 }
 
-// idGenerator makes random ids, except for the spans of runs.
+// idGenerator makes random ids, except for the spans of runs and for traces whose id is drawn.
 type idGenerator struct{}
 
-type spanIDKey struct{}
+type (
+	spanIDKey  struct{}
+	traceIDKey struct{}
+)
+
+// processSampler decides about new traces; nil until Start.
+var processSampler atomic.Pointer[sdktrace.Sampler]
 
 // NewIDs implements sdktrace.IDGenerator.
 func (g idGenerator) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
+	if drawn, ok := ctx.Value(traceIDKey{}).(trace.TraceID); ok {
+		return drawn, g.NewSpanID(ctx, drawn)
+	}
 	for !id.IsValid() {
 		_, _ = rand.Read(id[:]) // it never fails, it ends the process
 	}

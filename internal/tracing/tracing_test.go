@@ -182,6 +182,42 @@ func TestHandler_HostileTraceparent(t *testing.T) {
 }
 
 // Without the variables there is no tracing, and a sampler that does not exist is refused.
+// Of requests without a trace, the share that the sampler says is traced, under ids of their own; a
+// request that is not has no header. A stranger's mark changes nothing.
+func TestRequest_SamplesAShare(t *testing.T) {
+	var got received
+	server := httptest.NewServer(&got)
+	t.Cleanup(server.Close)
+	traces := start(t, server.URL, "OTEL_TRACES_SAMPLER", "parentbased_traceidratio",
+		"OTEL_TRACES_SAMPLER_ARG", "0.25")
+	const all = 2000
+	ids := map[string]bool{}
+	for range all {
+		r, end := tracing.Request(httptest.NewRequest(http.MethodGet, "/", nil), "ingress")
+		if (end != nil) != (r.Header.Get("Traceparent") != "") {
+			t.Fatalf("sampled is %v, and the service is told %q", end != nil, r.Header)
+		}
+		if end != nil {
+			ids[r.Header.Get("Traceparent")] = true
+			end(http.StatusOK)
+		}
+	}
+	if n := len(ids); n < all/5 || n > all*3/10 {
+		t.Errorf("%d of %d requests are traced", n, all)
+	}
+	marked := httptest.NewRequest(http.MethodGet, "/", nil)
+	marked.Header.Set("Traceparent", "00-ffffffffffffffffffffffffffffffff-0000000000000001-01")
+	if _, end := tracing.Request(marked, "ingress"); end != nil {
+		t.Error("a stranger decides that a request is sampled")
+	}
+	stop(t, traces)
+	got.mu.Lock()
+	defer got.mu.Unlock()
+	if len(got.spans) != len(ids) {
+		t.Errorf("%d spans come, want %d", len(got.spans), len(ids))
+	}
+}
+
 func TestStart_Settings(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	if traces, err := tracing.Start(t.Context(), "test", "1.0", log); err != nil || traces != nil {
