@@ -75,8 +75,8 @@ func Request(r *http.Request, name string, attributes ...string) (*http.Request,
 // tracing costs a request. An id need not be unguessable.
 func drawTrace() (id trace.TraceID, sampled bool) {
 	for !id.IsValid() {
-		binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
-		binary.NativeEndian.PutUint64(id[8:], rand.Uint64())
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // see above
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // see above
 	}
 	sampler := processSampler.Load()
 	if sampler == nil {
