@@ -153,7 +153,10 @@ export const stories = [
         await pictures(page, "sources-failed");
         same((await api(page, `/services/${service}`)).description, "From git", "nothing changed");
         await page.goto("/sources");
-        await page.getByRole("row", { name: new RegExp(source) }).getByText("Failed").waitFor();
+        await page
+          .getByRole("row", { name: new RegExp(source) })
+          .getByText("Failed")
+          .waitFor();
         await pictures(page, "sources");
       } finally {
         repo.close();
