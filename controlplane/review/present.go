@@ -234,7 +234,7 @@ func (r *Reviews) closeReview(
 // for this review.
 func (r *Reviews) codeHostOf(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (h codeHost, ok bool, err error) {
-	token, err := r.openSecret(ctx, tokenOf(rule.ID))
+	token, err := r.Keys.LoadWebhookSecret(ctx, worker, tokenOf(rule.ID))
 	if err != nil {
 		return h, false, err
 	}

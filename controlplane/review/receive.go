@@ -74,7 +74,7 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	if err != nil {
 		return "", err
 	}
-	key, err := r.openSecret(ctx, keyOf(rule.ID))
+	key, err := r.Keys.LoadWebhookSecret(ctx, worker, keyOf(rule.ID))
 	if err != nil {
 		return "", err
 	}

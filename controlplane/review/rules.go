@@ -3,8 +3,6 @@ package review
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,6 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/pipeline"
@@ -118,7 +117,7 @@ func (r *Reviews) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 	old controlplane.ReviewRule, out *RuleSaved) error {
 	secret := p.Secret
 	if secret == nil && out.Created && out.Rule.Source != controlplane.ReviewSchedule {
-		out.Made = newSecret()
+		out.Made = keyring.NewWebhookSecret()
 		secret = &out.Made
 	}
 	if secret != nil {
@@ -168,46 +167,14 @@ func (r *Reviews) checkHostKnown(ctx context.Context, tx *postgres.Tx, actor acc
 // sealSecret stores a hidden value, and notes a change unless it is stored already.
 func (r *Reviews) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
 	plain controlplane.Plain, out *RuleSaved) error {
-	stored, err := tx.OutwardSecrets().Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if stored != nil {
-		have, err := r.Keys.OpenWebhookSecret(actor, id, stored)
-		if err == nil && have.Equal(plain) {
-			return nil
-		}
-	}
-	out.Changed = out.Changed || stored != nil || !plain.IsEmpty()
-	sealed, err := r.Keys.SealWebhookSecret(actor, id, plain)
-	if err != nil {
-		return err
-	}
-	return tx.OutwardSecrets().Put(ctx, id, sealed)
-}
-
-// openSecret returns the value that is sealed under an id; empty if there is none.
-func (r *Reviews) openSecret(ctx context.Context, id string) (controlplane.Plain, error) {
-	var sealed controlplane.Sealed
-	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		sealed, err = tx.OutwardSecrets().Get(ctx, id)
-		return err
-	})
-	if err != nil || sealed == nil {
-		return controlplane.Plain{}, err
-	}
-	return r.Keys.OpenWebhookSecret(worker, id, sealed)
+	changed, err := r.Keys.PutWebhookSecret(ctx, tx, actor, id, plain)
+	out.Changed = out.Changed || changed
+	return err
 }
 
 func secretObject(id controlplane.ReviewRuleID) string { return "rule/" + string(id) }
 func keyOf(id controlplane.ReviewRuleID) string        { return secretObject(id) + "/key" }
 func tokenOf(id controlplane.ReviewRuleID) string      { return secretObject(id) + "/token" }
-
-func newSecret() controlplane.Plain {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // it never fails, it ends the process
-	return controlplane.NewPlain(hex.EncodeToString(b[:]))
-}
 
 // DeleteRule removes a rule. Its deployments stay.
 func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name string) error {

@@ -16,7 +16,7 @@ import (
 // plainOf opens a stored secret of a rule.
 func (w *world) plainOf(id string) string {
 	w.t.Helper()
-	plain, err := w.openSecret(w.t.Context(), id)
+	plain, err := w.Keys.LoadWebhookSecret(w.t.Context(), worker, id)
 	w.failOnError(err)
 	return plain.Reveal()
 }

@@ -3,10 +3,8 @@ package sources
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"net"
 	"net/url"
 	"path"
@@ -18,6 +16,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/audit"
+	"github.com/nullops/nullops/controlplane/keyring"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/registry"
 	"github.com/nullops/nullops/internal/documents"
@@ -125,8 +124,7 @@ func (s *Sources) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 		token = &controlplane.Plain{}
 	}
 	if token != nil {
-		out.Changed = true
-		if err := s.seal(ctx, tx, actor, tokenOf(out.Source.ID), *token); err != nil {
+		if err := s.sealSecret(ctx, tx, actor, tokenOf(out.Source.ID), *token, out); err != nil {
 			return err
 		}
 	}
@@ -136,7 +134,7 @@ func (s *Sources) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 		if err != nil || stored != nil {
 			return err
 		}
-		out.Made = newSecret()
+		out.Made = keyring.NewWebhookSecret()
 		secret = &out.Made
 	}
 	if secret == nil {
@@ -146,41 +144,20 @@ func (s *Sources) sealKeys(ctx context.Context, tx *postgres.Tx, actor access.Ac
 		return controlplane.NewInvalidError("secret", "secret_short",
 			"a secret has at least 16 characters", "Give a longer one, or none to have one made.")
 	}
-	out.Changed = true
-	return s.seal(ctx, tx, actor, keyOf(out.Source.ID), *secret)
+	return s.sealSecret(ctx, tx, actor, keyOf(out.Source.ID), *secret, out)
 }
 
-func (s *Sources) seal(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
-	plain controlplane.Plain) error {
-	sealed, err := s.Keys.SealWebhookSecret(actor, id, plain)
-	if err != nil {
-		return err
-	}
-	return tx.OutwardSecrets().Put(ctx, id, sealed)
-}
-
-// openSecret returns the value that is sealed under an id; empty if there is none.
-func (s *Sources) openSecret(ctx context.Context, id string) (controlplane.Plain, error) {
-	var sealed controlplane.Sealed
-	err := s.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		sealed, err = tx.OutwardSecrets().Get(ctx, id)
-		return err
-	})
-	if err != nil || sealed == nil {
-		return controlplane.Plain{}, err
-	}
-	return s.Keys.OpenWebhookSecret(worker, id, sealed)
+// sealSecret stores a hidden value, and notes a change unless it is stored already.
+func (s *Sources) sealSecret(ctx context.Context, tx *postgres.Tx, actor access.Actor, id string,
+	plain controlplane.Plain, out *SourceSaved) error {
+	changed, err := s.Keys.PutWebhookSecret(ctx, tx, actor, id, plain)
+	out.Changed = out.Changed || changed
+	return err
 }
 
 func secretObject(id controlplane.DefinitionSourceID) string { return "source/" + string(id) }
 func keyOf(id controlplane.DefinitionSourceID) string        { return secretObject(id) + "/key" }
 func tokenOf(id controlplane.DefinitionSourceID) string      { return secretObject(id) + "/token" }
-
-func newSecret() controlplane.Plain {
-	var b [32]byte
-	_, _ = rand.Read(b[:]) // it never fails, it ends the process
-	return controlplane.NewPlain(hex.EncodeToString(b[:]))
-}
 
 // DeleteSource removes a source. What it defined stays, and is nobody's from then on.
 func (s *Sources) DeleteSource(ctx context.Context, actor access.Actor, name string) error {

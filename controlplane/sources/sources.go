@@ -112,7 +112,7 @@ func (s *Sources) lookAtDue(ctx context.Context) error {
 func (s *Sources) repositoryOf(
 	ctx context.Context, x controlplane.DefinitionSource,
 ) (gitfetch.Repository, func(), error) {
-	token, err := s.openSecret(ctx, tokenOf(x.ID))
+	token, err := s.Keys.LoadWebhookSecret(ctx, worker, tokenOf(x.ID))
 	if err != nil {
 		return gitfetch.Repository{}, nil, err
 	}

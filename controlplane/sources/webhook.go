@@ -36,7 +36,7 @@ func (s *Sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	known, err := controlplane.IsFound(err)
 	var key controlplane.Plain
 	if err == nil && known && x.Active && x.Webhook != "" {
-		key, err = s.openSecret(ctx, keyOf(x.ID))
+		key, err = s.Keys.LoadWebhookSecret(ctx, worker, keyOf(x.ID))
 	}
 	switch {
 	case err != nil:
