@@ -80,8 +80,8 @@ type Counts struct {
 	Last int64
 }
 
-// load reads what is in the folder.
-func (b *Box) load() error {
+// loadMails reads what is in the folder.
+func (b *Box) loadMails() error {
 	b.sizes = map[int64]int64{}
 	entries, err := os.ReadDir(b.dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -113,7 +113,7 @@ func (b *Box) load() error {
 	return nil
 }
 
-func (b *Box) path(number int64) string {
+func (b *Box) mailPath(number int64) string {
 	return filepath.Join(b.dir, fmt.Sprintf("%012d%s", number, mailSuffix))
 }
 
@@ -125,7 +125,7 @@ func (b *Box) Counts() Counts {
 		Refused: b.state.Refused, Last: b.state.Last}
 }
 
-func (b *Box) size() int64 {
+func (b *Box) sumBytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.bytes
@@ -155,7 +155,7 @@ func (b *Box) Add(e Envelope, from io.Reader) error {
 	}
 	size, err := writeMail(temp, e, from)
 	if err = errors.Join(err, temp.Close()); err == nil {
-		err = b.keep(temp.Name(), size)
+		err = b.keepMail(temp.Name(), size)
 	}
 	if err != nil {
 		return errors.Join(err, removeIfThere(temp.Name()))
@@ -168,7 +168,7 @@ func writeMail(to io.Writer, e Envelope, from io.Reader) (size int64, err error)
 	in := bufio.NewReaderSize(from, longestHead)
 	// An error comes again with the next read.
 	begin, _ := in.Peek(longestHead)
-	head, err := json.Marshal(summarize(e, begin))
+	head, err := json.Marshal(summarizeMail(e, begin))
 	if err != nil {
 		return 0, err
 	}
@@ -185,15 +185,15 @@ func writeMail(to io.Writer, e Envelope, from io.Reader) (size int64, err error)
 	return int64(n) + body, err
 }
 
-// keep gives a written mail its number, and makes room for it.
-func (b *Box) keep(path string, size int64) error {
+// keepMail gives a written mail its number, and makes room for it.
+func (b *Box) keepMail(path string, size int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.removed {
 		return errors.New("the deployment is being removed")
 	}
 	b.state.Last++
-	if err := os.Rename(path, b.path(b.state.Last)); err != nil {
+	if err := os.Rename(path, b.mailPath(b.state.Last)); err != nil {
 		return fmt.Errorf("store a mail: %w", err)
 	}
 	b.sizes[b.state.Last] = size
@@ -232,7 +232,7 @@ func (b *Box) dropOldestLocked() error {
 func (b *Box) deleteLocked(number int64) error {
 	b.bytes -= b.sizes[number]
 	delete(b.sizes, number)
-	return removeIfThere(b.path(number))
+	return removeIfThere(b.mailPath(number))
 }
 
 // saveLocked stores the counts. They are for people: a loss of power may lose the last of them.
@@ -299,7 +299,7 @@ func (b *Box) Clear() error {
 	return errors.Join(failed, b.saveLocked())
 }
 
-func (b *Box) remove() error {
+func (b *Box) removeFolder() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.removed = true
@@ -311,8 +311,8 @@ func (b *Box) remove() error {
 	return nil
 }
 
-// numbers returns the numbers of the mails, newest first.
-func (b *Box) numbers() []int64 {
+// listNumbers returns the listNumbers of the mails, newest first.
+func (b *Box) listNumbers() []int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := sortedNumbers(b.sizes)
@@ -320,9 +320,9 @@ func (b *Box) numbers() []int64 {
 	return all
 }
 
-// open opens a mail's file and reads its first line.
-func (b *Box) open(number int64) (s Summary, mail *openMail, err error) {
-	file, err := os.Open(b.path(number))
+// openFile opens a mail's file and reads its first line.
+func (b *Box) openFile(number int64) (s Summary, mail *openMail, err error) {
+	file, err := os.Open(b.mailPath(number))
 	if errors.Is(err, os.ErrNotExist) {
 		return s, nil, ErrNoMail
 	}
@@ -356,7 +356,7 @@ func (m *openMail) Close() error { return m.file.Close() }
 
 // Raw opens a mail as it came.
 func (b *Box) Raw(number int64) (io.ReadCloser, error) {
-	_, mail, err := b.open(number)
+	_, mail, err := b.openFile(number)
 	if err != nil {
 		return nil, err
 	}

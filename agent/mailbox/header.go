@@ -98,8 +98,8 @@ func readLine(in *bufio.Reader, most int) (line []byte, err error) {
 	}
 }
 
-// get returns the first field of a name, undecoded.
-func (h header) get(name string) string {
+// firstValue returns the first field of a name, undecoded.
+func (h header) firstValue(name string) string {
 	for _, f := range h.fields {
 		if strings.EqualFold(f.Name, name) {
 			return f.Value
@@ -108,8 +108,8 @@ func (h header) get(name string) string {
 	return ""
 }
 
-// decoded returns the fields as people read them.
-func (h header) decoded() []Field {
+// decodeFields returns the fields as people read them.
+func (h header) decodeFields() []Field {
 	all := make([]Field, len(h.fields))
 	for i, f := range h.fields {
 		all[i] = Field{f.Name, decodeWords(f.Value)}
@@ -143,16 +143,16 @@ func cleanText(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// summarize makes a list's entry from the beginning of a mail.
-func summarize(e Envelope, begin []byte) Summary {
+// summarizeMail makes a list's entry from the beginning of a mail.
+func summarizeMail(e Envelope, begin []byte) Summary {
 	// An error means that there is no more: what was read counts.
 	h, _ := readHeader(bufio.NewReader(bytes.NewReader(begin)))
-	return Summary{Envelope: e, Subject: shorten(decodeWords(h.get("Subject"))),
-		Sender:     shorten(decodeWords(h.get("From"))),
-		Recipients: shorten(decodeWords(h.get("To")))}
+	return Summary{Envelope: e, Subject: shortenText(decodeWords(h.firstValue("Subject"))),
+		Sender:     shortenText(decodeWords(h.firstValue("From"))),
+		Recipients: shortenText(decodeWords(h.firstValue("To")))}
 }
 
-func shorten(text string) string {
+func shortenText(text string) string {
 	if len(text) <= shownValue {
 		return text
 	}

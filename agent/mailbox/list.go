@@ -20,14 +20,14 @@ type Query struct {
 // List returns mails, newest first, and whether there are more. mask hides secrets; what it hides
 // is not found either.
 func (b *Box) List(q Query, mask func(string) string) (all []Summary, more bool, err error) {
-	for _, number := range b.numbers() {
+	for _, number := range b.listNumbers() {
 		if q.Before != 0 && number >= q.Before {
 			continue
 		}
 		if number <= q.After {
 			break
 		}
-		s, err := b.summary(number, mask)
+		s, err := b.readSummary(number, mask)
 		if errors.Is(err, ErrNoMail) {
 			// It was dropped in between.
 			continue
@@ -35,7 +35,7 @@ func (b *Box) List(q Query, mask func(string) string) (all []Summary, more bool,
 		if err != nil {
 			return nil, false, err
 		}
-		if !b.matches(s, q, mask) {
+		if !b.matchesQuery(s, q, mask) {
 			continue
 		}
 		if len(all) == q.Most {
@@ -46,9 +46,9 @@ func (b *Box) List(q Query, mask func(string) string) (all []Summary, more bool,
 	return all, false, nil
 }
 
-// summary returns a list's entry. One whose file is damaged has nothing but its number.
-func (b *Box) summary(number int64, mask func(string) string) (s Summary, err error) {
-	s, mail, err := b.open(number)
+// readSummary returns a list's entry. One whose file is damaged has nothing but its number.
+func (b *Box) readSummary(number int64, mask func(string) string) (s Summary, err error) {
+	s, mail, err := b.openFile(number)
 	if errors.Is(err, ErrNoMail) {
 		return s, err
 	}
@@ -68,8 +68,8 @@ func (s *Summary) maskTexts(mask func(string) string) {
 	}
 }
 
-// matches reports whether a query takes a mail. Its texts are read only if they have to be.
-func (b *Box) matches(s Summary, q Query, mask func(string) string) bool {
+// matchesQuery reports whether a query takes a mail. Its texts are read only if they have to be.
+func (b *Box) matchesQuery(s Summary, q Query, mask func(string) string) bool {
 	recipients := s.Recipients + "\n" + strings.Join(s.To, "\n")
 	if !containsFold(recipients, q.To) || !containsFold(s.Subject, q.Subject) {
 		return false

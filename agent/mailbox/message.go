@@ -54,7 +54,7 @@ type Attachment struct {
 func (b *Box) Read(number int64) (m Message, err error) {
 	b.store.parsers <- struct{}{}
 	defer func() { <-b.store.parsers }()
-	return b.walk(number, nil)
+	return b.walkParts(number, nil)
 }
 
 // Part calls use with one part of a mail, decoded.
@@ -62,7 +62,7 @@ func (b *Box) Part(number int64, index int, use func(Attachment, io.Reader) erro
 	b.store.parsers <- struct{}{}
 	defer func() { <-b.store.parsers }()
 	found := false
-	_, err := b.walk(number, func(a Attachment, content io.Reader) error {
+	_, err := b.walkParts(number, func(a Attachment, content io.Reader) error {
 		if a.Index != index {
 			return nil
 		}
@@ -75,11 +75,11 @@ func (b *Box) Part(number int64, index int, use func(Attachment, io.Reader) erro
 	return err
 }
 
-// walk reads a mail, and calls visit, which may be nil, with each attachment.
-func (b *Box) walk(
+// walkParts reads a mail, and calls visit, which may be nil, with each attachment.
+func (b *Box) walkParts(
 	number int64, visit func(Attachment, io.Reader) error,
 ) (m Message, err error) {
-	summary, mail, err := b.open(number)
+	summary, mail, err := b.openFile(number)
 	if err != nil {
 		return m, err
 	}
@@ -90,9 +90,9 @@ func (b *Box) walk(
 	if err != nil {
 		return m, fmt.Errorf("read a mail: %w", err)
 	}
-	w.Header = h.decoded()
+	w.Header = h.decodeFields()
 	w.addProblem(h.problem)
-	w.readPart(h.get, mail.Reader, 0)
+	w.readPart(h.firstValue, mail.Reader, 0)
 	if w.failed != nil {
 		return m, w.failed
 	}
@@ -136,7 +136,7 @@ func (w *walker) readPart(field func(string) string, body io.Reader, depth int) 
 	case shown && kind == "text/html" && w.HTML == "":
 		w.HTML = w.readText(decoded, params["charset"])
 	default:
-		w.addAttachment(Attachment{Index: index, Name: shorten(name), Type: kind,
+		w.addAttachment(Attachment{Index: index, Name: shortenText(name), Type: kind,
 			ContentID: strings.Trim(field("Content-ID"), "<> ")}, decoded)
 	}
 }
@@ -185,7 +185,7 @@ func (w *walker) readText(content io.Reader, charset string) string {
 		if e, err := htmlindex.Get(charset); err == nil {
 			content = e.NewDecoder().Reader(content)
 		} else if !strings.EqualFold(charset, "us-ascii") {
-			w.addProblem("Its character set " + shorten(cleanText(charset)) +
+			w.addProblem("Its character set " + shortenText(cleanText(charset)) +
 				" is not known: it was read as UTF-8.")
 		}
 	}

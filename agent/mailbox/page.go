@@ -41,7 +41,7 @@ func (b *Box) ownImages(number int64, page string) (pairs []string, err error) {
 	b.store.parsers <- struct{}{}
 	defer func() { <-b.store.parsers }()
 	room := int64(maxImages)
-	_, err = b.walk(number, func(a Attachment, content io.Reader) error {
+	_, err = b.walkParts(number, func(a Attachment, content io.Reader) error {
 		reference := "cid:" + a.ContentID
 		if a.ContentID == "" || !slices.Contains(imageTypes, a.Type) || room < maxImage ||
 			!strings.Contains(page, reference) {

@@ -87,7 +87,7 @@ func (s *Store) Box(deployment string) (*Box, error) {
 		return b, nil
 	}
 	b := &Box{store: s, dir: filepath.Join(s.dir, deployment), changed: make(chan struct{})}
-	if err := b.load(); err != nil {
+	if err := b.loadMails(); err != nil {
 		return nil, fmt.Errorf("open the mailbox: %w", err)
 	}
 	s.boxes[deployment] = b
@@ -104,7 +104,7 @@ func (s *Store) Remove(deployment string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.boxes, deployment)
-	return b.remove()
+	return b.removeFolder()
 }
 
 // List returns the deployments that have a mailbox on disk, and when it last changed.
@@ -143,7 +143,7 @@ func (s *Store) makeRoom() error {
 		}
 		s.mu.Unlock()
 		for _, b := range boxes {
-			size := b.size()
+			size := b.sumBytes()
 			total += size
 			if size > most {
 				fullest, most = b, size

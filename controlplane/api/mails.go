@@ -166,14 +166,16 @@ func (p mailPage) VisitGetMailPageResponse(w http.ResponseWriter) error {
 type mailDownload struct{ mails.Content }
 
 // VisitDownloadMailResponse implements DownloadMailResponseObject.
-func (d mailDownload) VisitDownloadMailResponse(w http.ResponseWriter) error { return d.send(w) }
+func (d mailDownload) VisitDownloadMailResponse(w http.ResponseWriter) error {
+	return d.sendFile(w)
+}
 
 // VisitDownloadMailAttachmentResponse implements DownloadMailAttachmentResponseObject.
 func (d mailDownload) VisitDownloadMailAttachmentResponse(w http.ResponseWriter) error {
-	return d.send(w)
+	return d.sendFile(w)
 }
 
-func (d mailDownload) send(w http.ResponseWriter) error {
+func (d mailDownload) sendFile(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment",

@@ -54,8 +54,8 @@ type Mails struct {
 // New makes it.
 func New(store *postgres.Store, nodes Nodes) *Mails { return &Mails{store: store, nodes: nodes} }
 
-// read reads a deployment that the actor may do this to.
-func (m *Mails) read(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
+// readFromNode reads a deployment that the actor may do this to.
+func (m *Mails) readFromNode(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	action access.Action) (d controlplane.Deployment, err error) {
 	err = m.store.Read(ctx, func(tx *postgres.Tx) error {
 		if d, err = tx.Deployments().Get(ctx, id); err != nil {
@@ -70,7 +70,7 @@ func (m *Mails) read(ctx context.Context, actor access.Actor, id controlplane.De
 // onNode is read for a deployment whose node can be asked.
 func (m *Mails) onNode(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	action access.Action) (controlplane.Deployment, error) {
-	d, err := m.read(ctx, actor, id, action)
+	d, err := m.readFromNode(ctx, actor, id, action)
 	if err == nil && stateWithoutNode(d) != "" {
 		err = &controlplane.Error{Kind: controlplane.NotFound, Code: "no_mails",
 			Message: "the deployment is " + string(d.Status) + ": it has no mails"}
@@ -92,7 +92,7 @@ func stateWithoutNode(d controlplane.Deployment) controlplane.MailState {
 // List lists mails, newest first.
 func (m *Mails) List(ctx context.Context, actor access.Actor, id controlplane.DeploymentID,
 	q controlplane.MailQuery) (controlplane.MailList, error) {
-	d, err := m.read(ctx, actor, id, access.ReadDeployment)
+	d, err := m.readFromNode(ctx, actor, id, access.ReadDeployment)
 	if err != nil {
 		return controlplane.MailList{}, err
 	}

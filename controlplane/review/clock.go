@@ -121,10 +121,10 @@ func (c clock) isOnDay(day time.Time) bool {
 // farthest is how many days ahead a time is looked for: a leap day may be eight years away.
 const farthest = 9 * 366
 
-// next returns the first time after another one; zero if there is none, as on February 30. Where
-// clocks are set forward, what is skipped happens when it would have, had they not been set. What
-// comes twice where they are set back happens once.
-func (c clock) next(after time.Time, zone *time.Location) time.Time {
+// nextTime returns the first time after another one; zero if there is none, as on February 30.
+// Where clocks are set forward, what is skipped happens when it would have, had they not been
+// set. What comes twice where they are set back happens once.
+func (c clock) nextTime(after time.Time, zone *time.Location) time.Time {
 	local := after.In(zone)
 	day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
 	for range farthest {

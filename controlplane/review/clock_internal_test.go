@@ -33,7 +33,7 @@ func TestClock_Next(t *testing.T) {
 		}
 		after, _ := time.Parse(time.RFC3339, c.after)
 		clock, err := parseClock(c.text)
-		got := clock.next(after, zone)
+		got := clock.nextTime(after, zone)
 		if err != nil || got.UTC().Format(time.RFC3339) != c.want {
 			t.Errorf("%s in %s after %s: %s, want %s: %v", c.text, c.zone, c.after, got.UTC(), c.want,
 				err)
@@ -51,7 +51,7 @@ func TestClock_Refuses(t *testing.T) {
 			t.Errorf("%q is read as %+v", text, c)
 		}
 	}
-	if c, err := parseClock("0 0 30 2 *"); err != nil || !c.next(time.Now(), time.UTC).IsZero() {
+	if c, err := parseClock("0 0 30 2 *"); err != nil || !c.nextTime(time.Now(), time.UTC).IsZero() {
 		t.Errorf("February 30 comes: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func FuzzClock(f *testing.F) {
 			return
 		}
 		now := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC)
-		if at := c.next(now, time.UTC); !at.IsZero() && !at.After(now) {
+		if at := c.nextTime(now, time.UTC); !at.IsZero() && !at.After(now) {
 			t.Errorf("%q comes at %s", text, at)
 		}
 	})

@@ -80,7 +80,7 @@ func nextRun(plan controlplane.ReviewSchedulePlan, now time.Time) (next time.Tim
 		return next, invalidSchedule("schedule.time_zone", "this is not the name of a time zone",
 			"Write it as Europe/Berlin, or UTC.")
 	}
-	if next = clock.next(now, zone); next.IsZero() {
+	if next = clock.nextTime(now, zone); next.IsZero() {
 		return next, invalidSchedule("schedule.at", "there is no such day",
 			"Write 02:30 for every night, or a day that comes.")
 	}

@@ -21,7 +21,7 @@ func (s *Sources) findDrift(ctx context.Context, x *controlplane.DefinitionSourc
 	if err != nil {
 		return err
 	}
-	changes, unlisted, err := s.try(ctx, *x, docs)
+	changes, unlisted, err := s.tryDocuments(ctx, *x, docs)
 	if err != nil {
 		return refusalOf(err, docs, x.State.Applied.Hash)
 	}

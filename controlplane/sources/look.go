@@ -18,14 +18,14 @@ import (
 func (s *Sources) SyncSource(
 	ctx context.Context, actor access.Actor, name string,
 ) (x controlplane.DefinitionSource, err error) {
-	err = s.change(ctx, actor, "sync source", name, func(tx *postgres.Tx) error {
+	err = s.changeSource(ctx, actor, "sync source", name, func(tx *postgres.Tx) error {
 		_, err := tx.DefinitionSources().ByName(ctx, name)
 		return err
 	})
 	if err != nil {
 		return x, err
 	}
-	if x, err = s.claim(ctx, name); err != nil {
+	if x, err = s.claimByName(ctx, name); err != nil {
 		return x, err
 	}
 	return s.lookAt(ctx, x)
@@ -36,7 +36,7 @@ func (s *Sources) SyncSource(
 func (s *Sources) ApplySource(
 	ctx context.Context, actor access.Actor, name, commit string,
 ) (x controlplane.DefinitionSource, err error) {
-	err = s.change(ctx, actor, "apply source", name, func(tx *postgres.Tx) error {
+	err = s.changeSource(ctx, actor, "apply source", name, func(tx *postgres.Tx) error {
 		if x, err = tx.DefinitionSources().ByName(ctx, name); err != nil {
 			return err
 		}
@@ -45,16 +45,16 @@ func (s *Sources) ApplySource(
 	if err != nil {
 		return x, err
 	}
-	if x, err = s.claim(ctx, name); err != nil {
+	if x, err = s.claimByName(ctx, name); err != nil {
 		return x, err
 	}
 	// It may have been looked at since.
 	if err := checkCommit(x, commit); err != nil {
-		return x, errors.Join(err, s.save(ctx, x, time.Now(), time.Now()))
+		return x, errors.Join(err, s.saveState(ctx, x, time.Now(), time.Now()))
 	}
-	return s.settle(ctx, x, func(ctx context.Context, x *controlplane.DefinitionSource) error {
+	return s.runClaimed(ctx, x, func(ctx context.Context, x *controlplane.DefinitionSource) error {
 		if x.State.Found.Hash != commit || x.State.IsApplied() {
-			return s.reapply(ctx, x, actor)
+			return s.applyAgain(ctx, x, actor)
 		}
 		docs, err := s.loadDocuments(ctx, *x, commit)
 		if err == nil {
@@ -76,8 +76,8 @@ func checkCommit(x controlplane.DefinitionSource, commit string) error {
 		Remedy:  "Look at what that one would change, and apply it."}
 }
 
-// claim takes a source, so that nobody else looks at it meanwhile.
-func (s *Sources) claim(
+// claimByName takes a source, so that nobody else looks at it meanwhile.
+func (s *Sources) claimByName(
 	ctx context.Context, name string,
 ) (x controlplane.DefinitionSource, err error) {
 	const tries, pause = 20, 250 * time.Millisecond
@@ -107,12 +107,12 @@ func (s *Sources) claim(
 func (s *Sources) lookAt(
 	ctx context.Context, x controlplane.DefinitionSource,
 ) (controlplane.DefinitionSource, error) {
-	return s.settle(ctx, x, s.look)
+	return s.runClaimed(ctx, x, s.lookAtBranch)
 }
 
-// settle runs a step with a claimed source, and stores how it stands then. What is the repository's
-// fault becomes part of that and is no error.
-func (s *Sources) settle(ctx context.Context, x controlplane.DefinitionSource,
+// runClaimed runs a step with a claimed source, and stores how it stands then. What is the
+// repository's fault becomes part of that and is no error.
+func (s *Sources) runClaimed(ctx context.Context, x controlplane.DefinitionSource,
 	step func(context.Context, *controlplane.DefinitionSource) error,
 ) (out controlplane.DefinitionSource, err error) {
 	began := time.Now()
@@ -124,7 +124,7 @@ func (s *Sources) settle(ctx context.Context, x controlplane.DefinitionSource,
 	}()
 	if ctx.Err() != nil {
 		// The program ends, or whoever asked is gone: that says nothing about the source.
-		return x, errors.Join(failed, s.save(ctx, x, began, began))
+		return x, errors.Join(failed, s.saveState(ctx, x, began, began))
 	}
 	now := time.Now().UTC()
 	x.State.CheckedAt = &now
@@ -141,11 +141,11 @@ func (s *Sources) settle(ctx context.Context, x controlplane.DefinitionSource,
 			x.State.FailingSince = &now
 		}
 	}
-	return x, errors.Join(failed, s.save(ctx, x, began, now.Add(pauseAfter(x, now))))
+	return x, errors.Join(failed, s.saveState(ctx, x, began, now.Add(pauseAfter(x, now))))
 }
 
-// save stores how a source stands, and ends its claim.
-func (s *Sources) save(
+// saveState stores how a source stands, and ends its claim.
+func (s *Sources) saveState(
 	ctx context.Context, x controlplane.DefinitionSource, began, due time.Time,
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -211,8 +211,8 @@ func refusalOf(err error, docs []documents.Document, commit string) error {
 	return &failedError{*failure}
 }
 
-// look reads the branch, and finds or applies what differs.
-func (s *Sources) look(ctx context.Context, x *controlplane.DefinitionSource) error {
+// lookAtBranch reads the branch, and finds or applies what differs.
+func (s *Sources) lookAtBranch(ctx context.Context, x *controlplane.DefinitionSource) error {
 	docs, err := s.readTip(ctx, x)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ func (s *Sources) look(ctx context.Context, x *controlplane.DefinitionSource) er
 		x.Status, x.State.Changes = controlplane.SourceSynced, nil
 		return nil
 	}
-	changes, unlisted, err := s.try(ctx, *x, docs)
+	changes, unlisted, err := s.tryDocuments(ctx, *x, docs)
 	if err != nil {
 		return refusalOf(err, docs, x.State.Found.Hash)
 	}
@@ -304,8 +304,8 @@ func (s *Sources) loadDocuments(
 	return docs, nil
 }
 
-// try finds what applying documents would do.
-func (s *Sources) try(
+// tryDocuments finds what applying documents would do.
+func (s *Sources) tryDocuments(
 	ctx context.Context, x controlplane.DefinitionSource, docs []documents.Document,
 ) ([]controlplane.DefinitionChange, []controlplane.Definition, error) {
 	changes, unlisted, err := s.apply(ctx, worker,
@@ -342,8 +342,8 @@ func (s *Sources) applyFound(ctx context.Context, x *controlplane.DefinitionSour
 	})
 }
 
-// reapply applies the commit that was applied last again: what drifted is as it was.
-func (s *Sources) reapply(
+// applyAgain applies the commit that was applied last again: what drifted is as it was.
+func (s *Sources) applyAgain(
 	ctx context.Context, x *controlplane.DefinitionSource, actor access.Actor,
 ) error {
 	commit := x.State.Applied.Hash

@@ -43,7 +43,7 @@ func readDocuments(
 	for _, d := range docs {
 		found = append(found, refuseForeign(x, d)...)
 	}
-	err := outside(files).Complete(docs)
+	err := filesOnly(files).Complete(docs)
 	if wrong, ok := errors.AsType[*documents.Error](err); ok {
 		found = append(found, wrong.Problems...)
 	}
@@ -70,9 +70,9 @@ func refuseForeign(
 	return found
 }
 
-// outside has no environment variables, and of files those of the commit alone. Without a value,
+// filesOnly has no environment variables, and of files those of the commit alone. Without a value,
 // the one that is stored is kept.
-func outside(files []controlplane.SourceFile) documents.Surroundings {
+func filesOnly(files []controlplane.SourceFile) documents.Surroundings {
 	return documents.Surroundings{Getenv: func(string) string { return "" },
 		ReadFile: func(document, name string) ([]byte, error) {
 			at := path.Join(path.Dir(document), name)
@@ -99,7 +99,7 @@ func toFailure(err error, docs []documents.Document) (*controlplane.SourceFailur
 		Remedy: refused.Remedy}
 	var found []documents.Problem
 	for _, p := range refused.Problems {
-		found = append(found, locate(docs, p))
+		found = append(found, locateProblem(docs, p))
 	}
 	if len(found) > 0 {
 		out.Message, out.Remedy = countProblems(len(found)), "Correct what is listed, and push."
@@ -115,8 +115,8 @@ func countProblems(n int) string {
 	return fmt.Sprintf("the documents have %d problems, so nothing was changed", n)
 }
 
-// locate puts a problem at its line, in words that fit a repository.
-func locate(docs []documents.Document, p controlplane.Problem) documents.Problem {
+// locateProblem puts a problem at its line, in words that fit a repository.
+func locateProblem(docs []documents.Document, p controlplane.Problem) documents.Problem {
 	out := documents.Problem{Step: p.Step, Field: p.Field, Message: p.Message, Remedy: p.Remedy,
 		Users: p.Users}
 	switch p.Code {

@@ -69,10 +69,10 @@ func (s *Sources) GetSource(
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
 		return x, err
 	}
-	return s.load(ctx, name)
+	return s.loadSource(ctx, name)
 }
 
-func (s *Sources) load(
+func (s *Sources) loadSource(
 	ctx context.Context, name string,
 ) (x controlplane.DefinitionSource, err error) {
 	err = s.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
@@ -87,7 +87,7 @@ func (s *Sources) load(
 func (s *Sources) PutSource(
 	ctx context.Context, actor access.Actor, p SourcePut,
 ) (out SourceSaved, err error) {
-	err = s.change(ctx, actor, "put source", p.Source.Name, func(tx *postgres.Tx) error {
+	err = s.changeSource(ctx, actor, "put source", p.Source.Name, func(tx *postgres.Tx) error {
 		out = SourceSaved{}
 		old, err := tx.DefinitionSources().LockByName(ctx, p.Source.Name)
 		found, err := controlplane.IsFound(err)
@@ -161,7 +161,7 @@ func tokenOf(id controlplane.DefinitionSourceID) string      { return secretObje
 
 // DeleteSource removes a source. What it defined stays, and is nobody's from then on.
 func (s *Sources) DeleteSource(ctx context.Context, actor access.Actor, name string) error {
-	return s.change(ctx, actor, "delete source", name, func(tx *postgres.Tx) error {
+	return s.changeSource(ctx, actor, "delete source", name, func(tx *postgres.Tx) error {
 		x, err := tx.DefinitionSources().LockByName(ctx, name)
 		if err != nil {
 			return err
@@ -173,14 +173,14 @@ func (s *Sources) DeleteSource(ctx context.Context, actor access.Actor, name str
 	})
 }
 
-func (s *Sources) change(ctx context.Context, actor access.Actor, action, name string,
+func (s *Sources) changeSource(ctx context.Context, actor access.Actor, action, name string,
 	fn func(*postgres.Tx) error) error {
 	return audit.ChangeAsAdmin(ctx, s.Store, actor, action, "source "+name, fn)
 }
 
 // CheckOwner refuses a name of an owner of documents that belongs to a source.
 func (s *Sources) CheckOwner(ctx context.Context, owner string) error {
-	x, err := s.load(ctx, owner)
+	x, err := s.loadSource(ctx, owner)
 	if found, err := controlplane.IsFound(err); err != nil || !found {
 		return err
 	}

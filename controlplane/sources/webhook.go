@@ -32,7 +32,7 @@ func (s *Sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx, name := r.Context(), strings.TrimPrefix(r.URL.Path, HookPath)
-	x, err := s.load(ctx, name)
+	x, err := s.loadSource(ctx, name)
 	known, err := controlplane.IsFound(err)
 	var key controlplane.Plain
 	if err == nil && known && x.Active && x.Webhook != "" {

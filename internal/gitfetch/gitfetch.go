@@ -68,11 +68,11 @@ func (e *Error) Error() string { return e.Message }
 
 // Tip returns the commit that the branch is at.
 func (r Repository) Tip(ctx context.Context) (string, error) {
-	h, err := r.greet(ctx)
+	h, err := r.contactHost(ctx)
 	if err != nil {
 		return "", err
 	}
-	return h.tip(ctx)
+	return h.readTip(ctx)
 }
 
 // Fetch reads the files below the folder for which wanted is true of their name, at the tip of the
@@ -80,15 +80,15 @@ func (r Repository) Tip(ctx context.Context) (string, error) {
 func (r Repository) Fetch(
 	ctx context.Context, folder string, wanted func(name string) bool,
 ) (out Snapshot, err error) {
-	h, err := r.greet(ctx)
+	h, err := r.contactHost(ctx)
 	if err != nil {
 		return out, err
 	}
-	tip, err := h.tip(ctx)
+	tip, err := h.readTip(ctx)
 	if err != nil {
 		return out, err
 	}
-	objects, err := h.fetch(ctx, []string{tip}, true)
+	objects, err := h.fetchObjects(ctx, []string{tip}, true)
 	if err != nil {
 		return out, err
 	}
@@ -100,11 +100,11 @@ func (r Repository) Fetch(
 		return out, err
 	}
 	if missing := w.missingFiles(); h.filters && len(missing) > 0 {
-		more, err := h.fetch(ctx, missing, false)
+		more, err := h.fetchObjects(ctx, missing, false)
 		if err != nil {
 			return out, err
 		}
-		w.objects.add(more)
+		w.objects.addObjects(more)
 	}
 	out.Files, err = w.readFiles()
 	return out, err
@@ -121,7 +121,7 @@ type walk struct {
 
 // readCommit reads who made the commit, and remembers its tree.
 func (w *walk) readCommit(hash string) (out Snapshot, err error) {
-	o, err := w.objects.get(hash, kindCommit)
+	o, err := w.objects.getObject(hash, kindCommit)
 	if err != nil {
 		return out, err
 	}
@@ -157,13 +157,13 @@ func (w *walk) readFolder(folder string) error {
 		}
 		tree, at = entries[i].hash, path.Join(at, name)
 	}
-	return w.collect(tree, at, 0)
+	return w.collectFiles(tree, at, 0)
 }
 
 // deepest is how many folders may be in each other.
 const deepest = 32
 
-func (w *walk) collect(tree, at string, depth int) error {
+func (w *walk) collectFiles(tree, at string, depth int) error {
 	if depth > deepest {
 		return tooLarge(fmt.Sprintf("%s has folders in folders, deeper than %d", at, deepest))
 	}
@@ -175,7 +175,7 @@ func (w *walk) collect(tree, at string, depth int) error {
 		e.path = path.Join(at, e.name)
 		switch {
 		case e.mode == modeFolder && !strings.HasPrefix(e.name, "."):
-			if err := w.collect(e.hash, e.path, depth+1); err != nil {
+			if err := w.collectFiles(e.hash, e.path, depth+1); err != nil {
 				return err
 			}
 		case e.mode == modeFolder || e.mode == modeSubmodule || !w.wanted(e.name):
@@ -195,7 +195,7 @@ func (w *walk) collect(tree, at string, depth int) error {
 // missingFiles are the hashes of files that did not come with the trees.
 func (w *walk) missingFiles() (all []string) {
 	for _, e := range w.found {
-		if !w.objects.has(e.hash) && !slices.Contains(all, e.hash) {
+		if !w.objects.hasObject(e.hash) && !slices.Contains(all, e.hash) {
 			all = append(all, e.hash)
 		}
 	}
@@ -205,7 +205,7 @@ func (w *walk) missingFiles() (all []string) {
 func (w *walk) readFiles() (all []File, err error) {
 	var total int64
 	for _, e := range w.found {
-		o, err := w.objects.get(e.hash, kindBlob)
+		o, err := w.objects.getObject(e.hash, kindBlob)
 		if err != nil || int64(len(o.data)) > w.repository.Limits.File {
 			return nil, tooLarge(fmt.Sprintf("%s is larger than %s, or did not come", e.path,
 				quantity.FormatBytes(w.repository.Limits.File)))

@@ -25,9 +25,9 @@ type host struct {
 // maxGreeting bounds the answers that are text.
 const maxGreeting = 1 << 20
 
-// greet asks the host which protocol it speaks.
-func (r Repository) greet(ctx context.Context) (host, error) {
-	body, err := r.send(ctx, http.MethodGet, "/info/refs?service=git-upload-pack", nil)
+// contactHost asks the host which protocol it speaks.
+func (r Repository) contactHost(ctx context.Context) (host, error) {
+	body, err := r.sendRequest(ctx, http.MethodGet, "/info/refs?service=git-upload-pack", nil)
 	if err != nil {
 		return host{}, err
 	}
@@ -56,10 +56,10 @@ func (r Repository) greet(ctx context.Context) (host, error) {
 	return h, nil
 }
 
-// tip asks which commit the branch is at.
-func (h host) tip(ctx context.Context) (string, error) {
+// readTip asks which commit the branch is at.
+func (h host) readTip(ctx context.Context) (string, error) {
 	ref := "refs/heads/" + h.repository.Branch
-	body, err := h.command(ctx, "ls-refs", "ref-prefix "+ref)
+	body, err := h.sendCommand(ctx, "ls-refs", "ref-prefix "+ref)
 	if err != nil {
 		return "", err
 	}
@@ -79,9 +79,9 @@ func (h host) tip(ctx context.Context) (string, error) {
 		Remedy:  "Correct the branch, or push it."}
 }
 
-// fetch reads the objects that are wanted: with trees, the commit of that hash and its folders, and
-// its files unless the host can leave them out; else the objects alone.
-func (h host) fetch(ctx context.Context, wanted []string, trees bool) (*objects, error) {
+// fetchObjects reads the objects that are wanted: with trees, the commit of that hash and its
+// folders, and its files unless the host can leave them out; else the objects alone.
+func (h host) fetchObjects(ctx context.Context, wanted []string, trees bool) (*objects, error) {
 	arguments := []string{"no-progress", "ofs-delta"}
 	if trees {
 		arguments = append(arguments, "deepen 1")
@@ -92,7 +92,7 @@ func (h host) fetch(ctx context.Context, wanted []string, trees bool) (*objects,
 	for _, hash := range wanted {
 		arguments = append(arguments, "want "+hash)
 	}
-	body, err := h.command(ctx, "fetch", append(arguments, "done")...)
+	body, err := h.sendCommand(ctx, "fetch", append(arguments, "done")...)
 	if err != nil {
 		return nil, err
 	}
@@ -114,18 +114,18 @@ func skipToPack(in *bufio.Reader) error {
 		text := strings.TrimSuffix(string(line), "\n")
 		switch {
 		case kind == packetFlush:
-			return damaged("there is no pack in the answer")
+			return newDamagedError("there is no pack in the answer")
 		case text == "packfile":
 			return nil
 		case strings.HasPrefix(text, "ERR "):
 			return hostError(text[4:])
 		}
 	}
-	return damaged("the answer has no end")
+	return newDamagedError("the answer has no end")
 }
 
-// command sends one command of the protocol.
-func (h host) command(
+// sendCommand sends one sendCommand of the protocol.
+func (h host) sendCommand(
 	ctx context.Context, name string, arguments ...string,
 ) (io.ReadCloser, error) {
 	var b bytes.Buffer
@@ -136,10 +136,10 @@ func (h host) command(
 		writePacket(&b, a+"\n")
 	}
 	b.WriteString("0000")
-	return h.repository.send(ctx, http.MethodPost, "/git-upload-pack", &b)
+	return h.repository.sendRequest(ctx, http.MethodPost, "/git-upload-pack", &b)
 }
 
-func (r Repository) send(
+func (r Repository) sendRequest(
 	ctx context.Context, method, path string, body io.Reader,
 ) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.URL, "/")+path, body)
@@ -242,22 +242,22 @@ const (
 func readPacket(in io.Reader) (data []byte, kind int, err error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return nil, 0, damaged("the answer ends early")
+		return nil, 0, newDamagedError("the answer ends early")
 	}
 	n, err := strconv.ParseUint(string(head[:]), 16, 16)
 	switch {
 	case err != nil:
-		return nil, 0, damaged("the answer is not git's protocol")
+		return nil, 0, newDamagedError("the answer is not git's protocol")
 	case n == 0, n == 2:
 		return nil, packetFlush, nil
 	case n == 1:
 		return nil, packetDelimiter, nil
 	case n < 4 || n > 65520:
-		return nil, 0, damaged("a packet has no valid length")
+		return nil, 0, newDamagedError("a packet has no valid length")
 	}
 	data = make([]byte, n-4)
 	if _, err := io.ReadFull(in, data); err != nil {
-		return nil, 0, damaged("the answer ends early")
+		return nil, 0, newDamagedError("the answer ends early")
 	}
 	return data, packetData, nil
 }

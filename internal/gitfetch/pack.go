@@ -45,27 +45,27 @@ type objects struct {
 
 func newObjects(l Limits) *objects { return &objects{byHash: map[string]object{}, limits: l} }
 
-func (o *objects) has(hash string) bool { _, ok := o.byHash[hash]; return ok }
+func (o *objects) hasObject(hash string) bool { _, ok := o.byHash[hash]; return ok }
 
-func (o *objects) get(hash string, kind int) (object, error) {
+func (o *objects) getObject(hash string, kind int) (object, error) {
 	found, ok := o.byHash[hash]
 	if !ok || found.kind != kind {
-		return found, damaged("the " + kindNames[kind] + " " + hash + " is missing")
+		return found, newDamagedError("the " + kindNames[kind] + " " + hash + " is missing")
 	}
 	return found, nil
 }
 
-func (o *objects) add(more *objects) {
+func (o *objects) addObjects(more *objects) {
 	maps.Copy(o.byHash, more.byHash)
 }
 
-func damaged(message string) *Error {
+func newDamagedError(message string) *Error {
 	return &Error{Code: "repository_damaged", Message: "what the host sent is damaged: " + message,
 		Remedy: "Try again. If it stays, check the repository with 'git fsck'."}
 }
 
-// store keeps an object under its hash.
-func (o *objects) store(one object) (hash string, err error) {
+// storeObject keeps an object under its hash.
+func (o *objects) storeObject(one object) (hash string, err error) {
 	if o.size += int64(len(one.data)); o.size > o.limits.Objects {
 		return "", tooLarge("the repository has more than " + quantity.FormatBytes(o.limits.Objects) +
 			" at this branch, and its host cannot filter")
@@ -130,7 +130,7 @@ func readPack(r io.Reader, limits Limits) (*objects, error) {
 	bounded := &io.LimitedReader{R: r, N: limits.Pack}
 	p := packReader{in: &countedReader{r: bufio.NewReaderSize(bounded, 64<<10)},
 		out: newObjects(limits), hashes: map[int64]string{}}
-	err := p.read()
+	err := p.readPack()
 	switch refused, known := errors.AsType[*Error](err); {
 	case err == nil:
 		return p.out, nil
@@ -140,19 +140,19 @@ func readPack(r io.Reader, limits Limits) (*objects, error) {
 		return nil, refused
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, zlib.ErrHeader),
 		errors.Is(err, zlib.ErrChecksum):
-		return nil, damaged(err.Error())
+		return nil, newDamagedError(err.Error())
 	}
 	return nil, err
 }
 
-func (p *packReader) read() error {
+func (p *packReader) readPack() error {
 	var head [12]byte
 	if _, err := io.ReadFull(p.in, head[:]); err != nil {
 		return err
 	}
 	count := binary.BigEndian.Uint32(head[8:])
 	if string(head[:4]) != "PACK" || binary.BigEndian.Uint32(head[4:]) != 2 {
-		return damaged("this is not a pack of version 2")
+		return newDamagedError("this is not a pack of version 2")
 	}
 	if count > mostObjects {
 		return tooLarge(fmt.Sprintf("the repository has %d files and folders at this branch", count))
@@ -180,7 +180,7 @@ func (p *packReader) readObject() error {
 		}
 		known := false
 		if base, known = p.hashes[offset-back]; !known {
-			return damaged("a delta has no base")
+			return newDamagedError("a delta has no base")
 		}
 	case kindRefDelta:
 		var hash [hashSize]byte
@@ -190,7 +190,7 @@ func (p *packReader) readObject() error {
 		base = hex.EncodeToString(hash[:])
 	case kindCommit, kindTree, kindBlob, kindTag:
 	default:
-		return damaged("there is no kind of object " + fmt.Sprint(kind))
+		return newDamagedError("there is no kind of object " + fmt.Sprint(kind))
 	}
 	data, err := p.readData(size)
 	if err != nil {
@@ -202,14 +202,14 @@ func (p *packReader) readObject() error {
 		// Too large to be kept, or a change of something that was.
 		p.hashes[offset] = ""
 		return nil
-	case kind == kindRefDelta && !p.out.has(base):
+	case kind == kindRefDelta && !p.out.hasObject(base):
 		p.pending = append(p.pending, pendingDelta{offset, base, data})
 		p.hashes[offset] = ""
 		return nil
 	case isDelta:
 		return p.storeDelta(offset, base, data)
 	}
-	p.hashes[offset], err = p.out.store(object{kind, data})
+	p.hashes[offset], err = p.out.storeObject(object{kind, data})
 	return err
 }
 
@@ -222,7 +222,7 @@ func (p *packReader) readHeader() (kind int, size int64, err error) {
 	kind, size = int(b>>4&7), int64(b&15)
 	for shift := 4; b&0x80 != 0; shift += 7 {
 		if b, err = p.in.ReadByte(); err != nil || shift > 40 {
-			return 0, 0, damaged("an object's size cannot be read")
+			return 0, 0, newDamagedError("an object's size cannot be read")
 		}
 		size |= int64(b&0x7f) << shift
 	}
@@ -234,7 +234,7 @@ func (p *packReader) readBackOffset() (back int64, err error) {
 	for i := 0; ; i++ {
 		b, err := p.in.ReadByte()
 		if err != nil || i > 6 {
-			return 0, damaged("a delta's base cannot be read")
+			return 0, newDamagedError("a delta's base cannot be read")
 		}
 		back = back<<7 | int64(b&0x7f)
 		if b&0x80 == 0 {
@@ -261,7 +261,7 @@ func (p *packReader) readData(size int64) (data []byte, err error) {
 		}
 		n, err := io.Copy(io.Discard, io.LimitReader(p.inflate, size+1))
 		if err == nil && n != size {
-			err = damaged("an object has another size than it says")
+			err = newDamagedError("an object has another size than it says")
 		}
 		return nil, err
 	}
@@ -270,7 +270,7 @@ func (p *packReader) readData(size int64) (data []byte, err error) {
 		return nil, err
 	}
 	if n, err := p.inflate.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		return nil, damaged("an object has another size than it says")
+		return nil, newDamagedError("an object has another size than it says")
 	}
 	return data, nil
 }
@@ -282,7 +282,7 @@ func (p *packReader) storeDelta(offset int64, base string, delta []byte) error {
 		p.hashes[offset] = ""
 		return err
 	}
-	p.hashes[offset], err = p.out.store(object{from.kind, data})
+	p.hashes[offset], err = p.out.storeObject(object{from.kind, data})
 	return err
 }
 
@@ -292,7 +292,7 @@ func (p *packReader) resolvePending() error {
 		again = false
 		rest := p.pending[:0]
 		for _, one := range p.pending {
-			if !p.out.has(one.base) {
+			if !p.out.hasObject(one.base) {
 				rest = append(rest, one)
 				continue
 			}
@@ -313,7 +313,7 @@ func applyDelta(base, delta []byte, most int64) ([]byte, error) {
 	size, err2 := binary.ReadUvarint(in)
 	switch {
 	case err1 != nil || err2 != nil || from != uint64(len(base)):
-		return nil, damaged("a delta does not fit its base")
+		return nil, newDamagedError("a delta does not fit its base")
 	case size > uint64(most):
 		return nil, nil
 	}
@@ -323,22 +323,22 @@ func applyDelta(base, delta []byte, most int64) ([]byte, error) {
 		if op&0x80 == 0 {
 			piece := make([]byte, op)
 			if _, err := io.ReadFull(in, piece); err != nil || op == 0 {
-				return nil, damaged("a delta cannot be read")
+				return nil, newDamagedError("a delta cannot be read")
 			}
 			out = append(out, piece...)
 		} else {
 			at, n := readCopy(in, op)
 			if at+n > uint64(len(base)) {
-				return nil, damaged("a delta leads outside its base")
+				return nil, newDamagedError("a delta leads outside its base")
 			}
 			out = append(out, base[at:at+n]...)
 		}
 		if uint64(len(out)) > size {
-			return nil, damaged("a delta makes more than it says")
+			return nil, newDamagedError("a delta makes more than it says")
 		}
 	}
 	if uint64(len(out)) != size {
-		return nil, damaged("a delta makes less than it says")
+		return nil, newDamagedError("a delta makes less than it says")
 	}
 	return out, nil
 }

@@ -27,7 +27,7 @@ type treeEntry struct {
 // readTree reads the entries of a folder. Names that no folder has in a checkout are refused: they
 // are made to mislead.
 func (w *walk) readTree(hash, at string) (all []treeEntry, err error) {
-	o, err := w.objects.get(hash, kindTree)
+	o, err := w.objects.getObject(hash, kindTree)
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (w *walk) readTree(hash, at string) (all []treeEntry, err error) {
 		mode, after, ok := bytes.Cut(rest, []byte(" "))
 		name, after, closed := bytes.Cut(after, []byte{0})
 		if !ok || !closed || len(after) < hashSize {
-			return nil, damaged("a folder cannot be read")
+			return nil, newDamagedError("a folder cannot be read")
 		}
 		e := treeEntry{mode: strings.TrimLeft(string(mode), "0"), name: string(name),
 			hash: hex.EncodeToString(after[:hashSize])}

@@ -39,7 +39,7 @@ func (f *mailFilter) registerFlags(c *cobra.Command) {
 	c.Flags().Int64Var(&f.after, "after", 0, "only mails with a higher number")
 }
 
-func (f *mailFilter) query(most int) *apiclient.ListMailsParams {
+func (f *mailFilter) toParams(most int) *apiclient.ListMailsParams {
 	return &apiclient.ListMailsParams{To: nilIfZero(f.to), Subject: nilIfZero(f.subject),
 		Search: nilIfZero(f.search), After: nilIfZero(f.after), Limit: &most}
 }
@@ -55,7 +55,7 @@ func mailListCommand() *cobra.Command {
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
 	) error {
-		r, err := api.ListMailsWithResponse(c.Context(), d.Id, f.query(most))
+		r, err := api.ListMailsWithResponse(c.Context(), d.Id, f.toParams(most))
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}

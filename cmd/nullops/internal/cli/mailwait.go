@@ -63,7 +63,7 @@ func (c *client) awaitMail(ctx context.Context, d apiclient.Deployment, f mailFi
 func (c *client) findMail(
 	ctx context.Context, d apiclient.Deployment, f mailFilter,
 ) (int64, error) {
-	r, err := c.ListMailsWithResponse(ctx, d.Id, f.query(1))
+	r, err := c.ListMailsWithResponse(ctx, d.Id, f.toParams(1))
 	if err := checkAnswer(r, err); err != nil {
 		return 0, err
 	}

@@ -296,7 +296,7 @@ func ruleSet() *cobra.Command {
 			return err
 		}
 		body.Filter = filter.body()
-		if body.Schedule, err = schedule.body(); err != nil {
+		if body.Schedule, err = schedule.toBody(); err != nil {
 			return err
 		}
 		if source == "schedule" && body.Tag == "" {
@@ -341,8 +341,8 @@ func (r *ruleSchedule) addFlags(c *cobra.Command) {
 	f.StringVar(&r.until, "until", "", "when the schedule ends: a time (RFC 3339)")
 }
 
-// body returns nil if there is no schedule.
-func (r *ruleSchedule) body() (*apiclient.RuleSchedule, error) {
+// toBody returns nil if there is no schedule.
+func (r *ruleSchedule) toBody() (*apiclient.RuleSchedule, error) {
 	if r.at == "" && r.until == "" && r.lifetime == 0 {
 		return nil, nil
 	}
