@@ -188,6 +188,11 @@ type Review struct {
 	ChangedAt time.Time
 }
 
+// AwaitsApproval reports whether a commit of a fork waits until somebody lets it be deployed.
+func (r Review) AwaitsApproval() bool {
+	return r.Fork && r.Want == GoalPresent && r.ApprovedCommit != r.Commit
+}
+
 // ReviewCommand is what somebody wrote below a pull request: "/nullops extend".
 type ReviewCommand struct {
 	ID     ReviewCommandID

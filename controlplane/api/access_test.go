@@ -271,6 +271,8 @@ func allVisits() map[string]visit {
 		"getRule":   {path: "/rules/rule"},
 		"putRule": {path: "/rules/rule", body: object{"source": "github", "project": "shop",
 			"environment": "qa", "tag": "pr-{number}", "secret": ruleSecret, "token": ruleToken}},
+		"approveCommit": {path: "/rules/forks/approvals", body: object{"key": "acme/shop#12",
+			"commit": "4f2a91c"}},
 		"deleteRule":           {path: "/rules/rule"},
 		"createSupportArchive": {path: "/support"},
 		"listLogLevels":        {path: "/log-levels"},
@@ -774,6 +776,9 @@ func (w *world) before(id string, d controlplane.Deployment) {
 		w.leaveSource("repo")
 	case "getRule":
 		w.makeRule("rule", "github", "")
+	case "approveCommit":
+		w.makeRule("forks", "github", "", object{"tag": "{short}", "forks": true})
+		w.github("forks", pullRequest("opened", "main", "4f2a91c0", "eve/shop"))
 	case "getWebhook":
 		w.makeWebhook("hook", "http://127.0.0.1:9/"+hookSecret)
 	case "getTemplate":

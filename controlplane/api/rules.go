@@ -66,6 +66,16 @@ func (s *server) DeleteRule(
 	return DeleteRule204Response{}, nil
 }
 
+func (s *server) ApproveCommit(
+	ctx context.Context, r ApproveCommitRequestObject,
+) (ApproveCommitResponseObject, error) {
+	x, err := s.Reviews.ApproveCommit(ctx, actorOf(ctx), r.Name, r.Body.Key, r.Body.Commit)
+	if err != nil {
+		return nil, err
+	}
+	return ApproveCommit200JSONResponse(toReview(x)), nil
+}
+
 func toRule(r controlplane.ReviewRule) Rule {
 	return Rule{Name: r.Name, Source: RuleSource(r.Source), Repository: ptrOrNil(r.Repository),
 		Project: r.Project, Environment: r.Environment, Branch: ptrOrNil(r.Branch),
@@ -125,5 +135,6 @@ func toReview(r controlplane.Review) Review {
 		Commit: ptrOrNil(r.Commit), Link: ptrOrNil(r.Link), Tag: r.Tag, Deployment: r.Deployment,
 		DeploymentId: ptrOrNil(string(r.DeploymentID)), State: ReviewState(r.State),
 		NextDeploymentId: ptrOrNil(string(r.NextID)), Remark: ptrOrNil(r.Remark),
-		Detail: ptrOrNil(r.Detail), ChangedAt: r.ChangedAt}
+		AwaitsApproval: ptrOrNil(r.AwaitsApproval()),
+		Detail:         ptrOrNil(r.Detail), ChangedAt: r.ChangedAt}
 }

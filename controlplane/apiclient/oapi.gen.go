@@ -2578,6 +2578,15 @@ type CommentCreate struct {
 	Body string `json:"body"`
 }
 
+// CommitApproval defines model for CommitApproval.
+type CommitApproval struct {
+	// Commit The commit that you looked at: at least its first seven characters.
+	Commit string `json:"commit"`
+
+	// Key The review's.
+	Key string `json:"key"`
+}
+
 // ComparedField defines model for ComparedField.
 type ComparedField struct {
 	Good interface{} `json:"good,omitempty"`
@@ -5239,12 +5248,14 @@ type RevealedSecret struct {
 
 // Review defines model for Review.
 type Review struct {
-	Branch       string    `json:"branch"`
-	ChangedAt    time.Time `json:"changed_at"`
-	Commit       *string   `json:"commit,omitempty"`
-	Deployment   string    `json:"deployment"`
-	DeploymentId *string   `json:"deployment_id,omitempty"`
-	Detail       *string   `json:"detail,omitempty"`
+	// AwaitsApproval The commit is of a fork, and nobody has approved it.
+	AwaitsApproval *bool     `json:"awaits_approval,omitempty"`
+	Branch         string    `json:"branch"`
+	ChangedAt      time.Time `json:"changed_at"`
+	Commit         *string   `json:"commit,omitempty"`
+	Deployment     string    `json:"deployment"`
+	DeploymentId   *string   `json:"deployment_id,omitempty"`
+	Detail         *string   `json:"detail,omitempty"`
 
 	// Key Repository and number.
 	Key  string  `json:"key"`
@@ -7417,6 +7428,9 @@ type TestRegistryJSONRequestBody = RegistryTest
 
 // PutRuleJSONRequestBody defines body for PutRule for application/json ContentType.
 type PutRuleJSONRequestBody = RulePut
+
+// ApproveCommitJSONRequestBody defines body for ApproveCommit for application/json ContentType.
+type ApproveCommitJSONRequestBody = CommitApproval
 
 // TestScriptJSONRequestBody defines body for TestScript for application/json ContentType.
 type TestScriptJSONRequestBody = ScriptTestRequest
@@ -9624,6 +9638,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 	PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApproveCommitWithBody Let a fork's commit be deployed
+	//
+	// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+	ApproveCommitWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApproveCommit Let a fork's commit be deployed
+	//
+	// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+	ApproveCommit(ctx context.Context, name InName, body ApproveCommitJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// TestScriptWithBody Run a script with recorded inputs
 	//
@@ -14898,6 +14930,44 @@ func (c *Client) PutRuleWithBody(ctx context.Context, name InName, contentType s
 // Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 func (c *Client) PutRule(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutRuleRequest(c.Server, name, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApproveCommitWithBody Let a fork's commit be deployed
+//
+// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+func (c *Client) ApproveCommitWithBody(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApproveCommitRequestWithBody(c.Server, name, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApproveCommit Let a fork's commit be deployed
+//
+// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+func (c *Client) ApproveCommit(ctx context.Context, name InName, body ApproveCommitJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApproveCommitRequest(c.Server, name, body)
 	if err != nil {
 		return nil, err
 	}
@@ -25731,6 +25801,53 @@ func NewPutRuleRequestWithBody(server string, name InName, contentType string, b
 	return req, nil
 }
 
+// NewApproveCommitRequest calls the generic ApproveCommit builder with application/json body
+func NewApproveCommitRequest(server string, name InName, body ApproveCommitJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewApproveCommitRequestWithBody(server, name, "application/json", bodyReader)
+}
+
+// NewApproveCommitRequestWithBody constructs an http.Request for the ApproveCommit method, with any body, and a specified content type
+func NewApproveCommitRequestWithBody(server string, name InName, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/rules/%s/approvals", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
 // NewTestScriptRequest calls the generic TestScript builder with application/json body
 func NewTestScriptRequest(server string, body TestScriptJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -30766,6 +30883,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/rules/{name} (the `PutRule` operationId).
 	PutRuleWithResponse(ctx context.Context, name InName, body PutRuleJSONRequestBody, reqEditors ...RequestEditorFn) (*PutRuleResponse, error)
+
+	// ApproveCommitWithBodyWithResponse Let a fork's commit be deployed
+	//
+	// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+	ApproveCommitWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApproveCommitResponse, error)
+
+	// ApproveCommitWithResponse Let a fork's commit be deployed
+	//
+	// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+	ApproveCommitWithResponse(ctx context.Context, name InName, body ApproveCommitJSONRequestBody, reqEditors ...RequestEditorFn) (*ApproveCommitResponse, error)
 
 	// TestScriptWithBodyWithResponse Run a script with recorded inputs
 	//
@@ -42465,6 +42600,62 @@ func (r PutRuleResponse) ContentType() string {
 	return ""
 }
 
+// ApproveCommitResponseDefaultHeaders the declared response headers of an HTTP default response for ApproveCommit
+type ApproveCommitResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type ApproveCommitResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Review
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *ApproveCommitResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApproveCommitResponse) GetJSON200() *Review {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r ApproveCommitResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r ApproveCommitResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApproveCommitResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApproveCommitResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApproveCommitResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // TestScriptResponseDefaultHeaders the declared response headers of an HTTP default response for TestScript
 type TestScriptResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -49642,6 +49833,36 @@ func (c *ClientWithResponses) PutRuleWithResponse(ctx context.Context, name InNa
 		return nil, err
 	}
 	return ParsePutRuleResponse(rsp)
+}
+
+// ApproveCommitWithBodyWithResponse Let a fork's commit be deployed
+//
+// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+func (c *ClientWithResponses) ApproveCommitWithBodyWithResponse(ctx context.Context, name InName, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ApproveCommitResponse, error) {
+	rsp, err := c.ApproveCommitWithBody(ctx, name, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApproveCommitResponse(rsp)
+}
+
+// ApproveCommitWithResponse Let a fork's commit be deployed
+//
+// As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/rules/{name}/approvals (the `ApproveCommit` operationId).
+func (c *ClientWithResponses) ApproveCommitWithResponse(ctx context.Context, name InName, body ApproveCommitJSONRequestBody, reqEditors ...RequestEditorFn) (*ApproveCommitResponse, error) {
+	rsp, err := c.ApproveCommit(ctx, name, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApproveCommitResponse(rsp)
 }
 
 // TestScriptWithBodyWithResponse Run a script with recorded inputs
@@ -61285,6 +61506,59 @@ func ParsePutRuleResponse(rsp *http.Response) (*PutRuleResponse, error) {
 	switch {
 	case true:
 		var headers PutRuleResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApproveCommitResponse parses an HTTP response from a ApproveCommitWithResponse call
+func ParseApproveCommitResponse(rsp *http.Response) (*ApproveCommitResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApproveCommitResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Review
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers ApproveCommitResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

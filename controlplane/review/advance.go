@@ -221,7 +221,7 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 		x.DueAt = time.Now().Add(r.Ask)
 		return nil // somebody removed it: only a new event makes it again
 	}
-	if x.Fork && x.ApprovedCommit != x.Commit {
+	if x.AwaitsApproval() {
 		r.waitForApproval(ctx, rule, x)
 		return nil
 	}

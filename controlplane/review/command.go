@@ -197,7 +197,7 @@ func (r *Reviews) runCommand(ctx context.Context, rule controlplane.ReviewRule,
 	}
 	actor := access.System("review for " + c.Author)
 	if c.Verb == "approve" {
-		return r.approveCommit(ctx, actor, rule, x, c.Argument)
+		return r.answerApproval(ctx, actor, rule, x, c.Argument)
 	}
 	if answer, err = r.doCommand(ctx, actor, rule, x, c.Verb); err != nil {
 		return controlplane.Sentence(messageOf(err)), nil

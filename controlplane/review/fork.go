@@ -2,6 +2,7 @@ package review
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -58,38 +59,100 @@ func approveText(commit string) string {
 	return "/nullops approve " + commit[:min(shortCommit, len(commit))]
 }
 
-// approveCommit lets the commit that somebody named be deployed, if it is the newest one still.
+// ApproveCommit lets an admin approve the commit of a fork without writing below the pull request.
+// It returns the review as it is then, and succeeds if the commit was approved before.
+func (r *Reviews) ApproveCommit(ctx context.Context, actor access.Actor, ruleName, key,
+	commit string) (x controlplane.Review, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return x, err
+	}
+	var rule controlplane.ReviewRule
+	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		if rule, err = tx.ReviewRules().ByName(ctx, ruleName); err != nil {
+			return err
+		}
+		found := false
+		if x, found, err = tx.Reviews().ByKey(ctx, rule.ID, key); err == nil && !found {
+			err = controlplane.NewNotFoundError("review", key)
+		}
+		return err
+	})
+	if err != nil {
+		return x, err
+	}
+	_, err = r.approveCommit(ctx, actor, rule, &x, commit)
+	return x, err
+}
+
+// approveCommit lets the commit that somebody named be deployed, if it is the newest one still. It
+// reports false if that commit was approved before.
 func (r *Reviews) approveCommit(ctx context.Context, actor access.Actor,
-	rule controlplane.ReviewRule, x *controlplane.Review, commit string) (string, error) {
-	switch {
-	case !x.Fork:
-		return "This pull request is not from a fork, so nothing waits for approval.", nil
-	case x.Want != controlplane.GoalPresent:
-		return "The pull request is closed.", nil
-	case len(commit) < shortCommit:
-		return "Name the commit that you looked at: " + approveText(x.Commit) + ".", nil
-	case !strings.HasPrefix(strings.ToLower(x.Commit), commit):
-		return "The newest commit is another one. Look at it, and write " +
-			approveText(x.Commit) + ".", nil
-	case x.ApprovedCommit == x.Commit:
-		return "This commit is approved already.", nil
+	rule controlplane.ReviewRule, x *controlplane.Review, commit string) (news bool, err error) {
+	if err := checkApproval(*x, strings.ToLower(commit)); err != nil {
+		return false, err
+	}
+	if x.ApprovedCommit == x.Commit {
+		return false, nil
 	}
 	approved := false
 	entry := actor.NewAuditEntry("approve commit of fork", "rule "+rule.Name)
 	entry.Detail = fmt.Sprintf("%s, commit %s", x.Key, x.Commit)
 	giveUpAt := time.Now().Add(rule.Wait)
-	err := r.Store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) (err error) {
+	err = r.Store.InAuditedTx(ctx, entry, func(tx *postgres.Tx) (err error) {
 		approved, err = tx.Reviews().Approve(ctx, *x, giveUpAt)
+		if err == nil && !approved {
+			err = controlplane.NewConflictError("review_changed", "a newer commit came meanwhile",
+				"Look at it, and approve that one.")
+		}
 		return err
 	})
 	if err != nil {
-		return "", err
-	}
-	if !approved {
-		return "A newer commit came meanwhile. Look at it, and approve that one.", nil
+		return false, err
 	}
 	x.Generation++
 	x.ApprovedCommit, x.State, x.Detail, x.GiveUpAt = x.Commit, controlplane.ReviewWaiting, "",
 		giveUpAt
-	return "The commit may be deployed.", nil
+	return true, nil
+}
+
+// checkApproval refuses a word for anything but the newest commit of an open pull request of a
+// fork.
+func checkApproval(x controlplane.Review, commit string) error {
+	switch {
+	case !x.Fork:
+		return controlplane.NewConflictError("review_not_of_fork",
+			"this pull request is not from a fork, so nothing waits for approval", "")
+	case x.Outside != "":
+		return controlplane.NewConflictError("review_outside",
+			"the rule leaves this pull request out: "+x.Outside, "")
+	case x.Want != controlplane.GoalPresent:
+		return controlplane.NewConflictError("review_closed", "the pull request is closed", "")
+	case len(commit) < shortCommit:
+		return controlplane.NewInvalidError("commit", "commit_short",
+			"the commit is named by fewer than seven characters",
+			"Give at least seven characters of the commit that you looked at.")
+	case !strings.HasPrefix(strings.ToLower(x.Commit), commit):
+		return controlplane.NewConflictError("commit_outdated", "the newest commit is another one",
+			"Look at the newest commit of the pull request, and approve that one.")
+	}
+	return nil
+}
+
+// answerApproval does "/nullops approve COMMIT" of somebody who may write to the repository.
+func (r *Reviews) answerApproval(ctx context.Context, actor access.Actor,
+	rule controlplane.ReviewRule, x *controlplane.Review, commit string) (string, error) {
+	news, err := r.approveCommit(ctx, actor, rule, x, commit)
+	switch said, _ := errors.AsType[*controlplane.Error](err); {
+	case err == nil && news:
+		return "The commit may be deployed.", nil
+	case err == nil:
+		return "This commit is approved already.", nil
+	case said == nil || said.Kind == controlplane.Unavailable:
+		return "", err
+	case said.Code == "commit_short" || said.Code == "commit_outdated":
+		return controlplane.Sentence(said.Message) + " Look at the newest one, and write " +
+			approveText(x.Commit) + ".", nil
+	default:
+		return controlplane.Sentence(said.Message), nil
+	}
 }

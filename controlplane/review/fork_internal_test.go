@@ -49,7 +49,8 @@ func TestForks_WaitForApprovalOfEachCommit(t *testing.T) {
 	}
 	for _, c := range []struct{ user, text, answer string }{
 		{"eve", "/nullops approve aaaaaaa1", "Only who may write to the repository may do that."},
-		{"ada", "/nullops approve", "Name the commit that you looked at"},
+		{"ada", "/nullops approve", "by fewer than seven characters. " +
+			"Look at the newest one, and write /nullops approve aaaaaaa."},
 		{"ada", "/nullops approve bbbbbbb", "The newest commit is another one."},
 		{"ada", "/nullops deploy", "The newest build is being deployed."},
 	} {

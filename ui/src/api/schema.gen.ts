@@ -3895,6 +3895,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules/{name}/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a fork's commit be deployed
+         * @description As `/nullops approve COMMIT` below the pull request does. Only the newest commit can be approved; what it deploys gets the project's secrets. A commit that was approved before stays so.
+         */
+        post: operations["approveCommit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/events/nodes": {
         parameters: {
             query?: never;
@@ -4832,8 +4852,16 @@ export interface components {
             detail?: string;
             /** @description What people should know of the last update, such as why it replaced the deployment that ran. */
             remark?: string;
+            /** @description The commit is of a fork, and nobody has approved it. */
+            awaits_approval?: boolean;
             /** Format: date-time */
             changed_at: string;
+        };
+        CommitApproval: {
+            /** @description The review's. */
+            key: string;
+            /** @description The commit that you looked at: at least its first seven characters. */
+            commit: string;
         };
         RuleView: {
             rule: components["schemas"]["Rule"];
@@ -14672,6 +14700,39 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    approveCommit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: components["parameters"]["InName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "acme/shop#12",
+                 *       "commit": "4f2a91c"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CommitApproval"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Review"];
+                };
             };
             default: components["responses"]["Problem"];
         };

@@ -218,7 +218,7 @@ func webhookDelete() *cobra.Command {
 
 func ruleCommand() *cobra.Command {
 	c := &cobra.Command{Use: "rule", Short: "Manage rules, which turn pull requests into deployments"}
-	c.AddCommand(ruleList(), ruleSet(), ruleShow(), ruleDelete())
+	c.AddCommand(ruleList(), ruleSet(), ruleShow(), ruleApprove(), ruleDelete())
 	return c
 }
 
@@ -415,6 +415,33 @@ func ruleShow() *cobra.Command {
 				output.FormatAge(x.ChangedAt) + " ago", valueOrZero(x.Detail)})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
+	}
+	return c
+}
+
+func ruleApprove() *cobra.Command {
+	c := &cobra.Command{Use: "approve NAME REVIEW COMMIT", Args: exit.ExactArgs(3),
+		Short: "Let a fork's commit be deployed",
+		Long: "Let the newest commit of a pull request from a fork be deployed, as\n" +
+			"'/nullops approve COMMIT' below it does. What it deploys gets the project's secrets, so\n" +
+			"look at the commit first. REVIEW is as 'nullops rule show' prints it."}
+	asJSON := output.JSONFlag[apiclient.Review](c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.ApproveCommitWithResponse(c.Context(), args[0],
+			apiclient.CommitApproval{Key: args[1], Commit: args[2]})
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
+		}
+		_, err = fmt.Fprintf(c.OutOrStdout(), "Commit %s of %s may be deployed.\n",
+			valueOrZero(r.JSON200.Commit), r.JSON200.Key)
+		return err
 	}
 	return c
 }

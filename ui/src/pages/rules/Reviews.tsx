@@ -1,9 +1,11 @@
-import { useQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Schemas } from "@/api/client";
+import { ask, client, type Schemas } from "@/api/client";
 import { reviews } from "@/api/queries/notices";
 import { BidiSafe } from "@/components/BidiSafe";
-import { ErrorState, Skeletons } from "@/components/States";
+import { Button } from "@/components/Button";
+import { Refusal } from "@/components/Field";
+import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
@@ -30,17 +32,19 @@ export function Reviews({ name }: { name: string }) {
       ) : null}
       {query.data?.length === 0 ? <p className="t2">{t.noReviews}</p> : null}
       {query.data?.map((one) => (
-        <Row key={one.key} one={one} />
+        <Row key={one.key} one={one} rule={name} />
       ))}
     </section>
   );
 }
 
-function Row({ one }: { one: Review }) {
+function Row({ one, rule }: { one: Review; rule: string }) {
   return (
     <div className="col gap-1 border-line-faint border-b py-2">
       <span className="row">
-        <StatusMark state={looks[one.state]}>{t.states[one.state]}</StatusMark>
+        <StatusMark state={looks[one.state]}>
+          {one.awaits_approval ? t.awaitsApproval : t.states[one.state]}
+        </StatusMark>
         {one.deployment_id ? (
           <Link className="link grow" to="/d/$id/{-$tab}" params={{ id: one.deployment_id }}>
             {one.deployment}
@@ -72,6 +76,43 @@ function Row({ one }: { one: Review }) {
           <BidiSafe text={text ?? ""} />
         </span>
       ))}
+      {one.awaits_approval && one.commit ? (
+        <Approve rule={rule} review={one.key} commit={one.commit} />
+      ) : null}
     </div>
+  );
+}
+
+type ApproveProps = { rule: string; review: string; commit: string };
+
+/** Lets a fork's commit be deployed: exactly the one that is shown, and none that came meanwhile. */
+function Approve({ rule, review, commit }: ApproveProps) {
+  const cache = useQueryClient();
+  const approve = useMutation({
+    mutationFn: () =>
+      ask(
+        client.POST("/api/v1/rules/{name}/approvals", {
+          params: { path: { name: rule } },
+          body: { key: review, commit },
+        }),
+      ),
+    onSettled: () => cache.invalidateQueries({ queryKey: ["reviews", rule] }),
+  });
+  const label = t.approve(commit.slice(0, 7));
+  return (
+    <span className="col gap-1">
+      <span className="t2 s">{t.approveHint}</span>
+      <span className="row">
+        <Button
+          small
+          aria-label={`${label}, ${review}`}
+          busy={approve.isPending && t.approving}
+          onClick={() => approve.mutate()}
+        >
+          {label}
+        </Button>
+      </span>
+      {approve.isError ? <Refusal>{describeError(approve.error).message}</Refusal> : null}
+    </span>
   );
 }

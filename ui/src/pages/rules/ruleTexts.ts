@@ -111,7 +111,7 @@ export const ruleTexts = {
     "latest--NAME leads to what became ready last, branch--BRANCH to what is of that branch.",
   forks: "Pull requests from forks",
   forksHint:
-    "Each commit waits until somebody who may write to the repository writes /nullops approve COMMIT. The tag has to name the commit.",
+    "Each commit waits until it is approved: here, or with /nullops approve COMMIT below the pull request by somebody who may write to the repository. The tag has to name the commit.",
   apiUrl: "API of the code host",
   apiUrlHint: "For comments and statuses. GitHub and GitLab have a default.",
   apiMoved: "The address changed: the stored token is deleted unless you type one.",
@@ -138,4 +138,9 @@ export const ruleTexts = {
     removed: "Removed",
   } satisfies Record<Schemas["Review"]["state"], string>,
   request: "pull request",
+  awaitsApproval: "Waiting for approval",
+  approve: (commit: string) => `Approve commit ${commit}`,
+  approving: "Approving…",
+  approveHint:
+    "The commit comes from a fork. What it deploys gets the project's secrets: look at it first.",
 };
