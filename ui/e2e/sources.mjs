@@ -80,7 +80,7 @@ async function repository() {
       git(work, "add", file);
       git(work, "commit", "--quiet", "-m", subject);
       git(work, "push", "--quiet", join(root, "definitions.git"), "main");
-      return git(work, "rev-parse", "HEAD").slice(0, 8);
+      return git(work, "rev-parse", "HEAD").slice(0, 7);
     },
     close() {
       server.close();
@@ -146,6 +146,9 @@ export const stories = [
         await sheet.getByRole("button", { name: "Apply again" }).click();
         await sheet.getByRole("heading", { name: "Drift" }).waitFor({ state: "detached" });
         same((await api(page, `/services/${service}`)).description, "From git", "applied again");
+        await page.goto(`/services?open=${service}`);
+        await page.getByText(`Defined in ${source} at commit ${first}`).waitFor();
+        await pictures(page, "sources-origin");
 
         repo.push("api.yaml", `${document(service, "Wrong")}tag_mod: pinned\n`, "Break it");
         sheet = await looks(page, source);

@@ -5,6 +5,7 @@ import type { Schemas } from "@/api/client";
 import { tagTexts } from "@/components/tagTexts";
 import { plainText } from "./ansi";
 import { BidiSafe } from "./BidiSafe";
+import { shortCommit } from "./commit";
 import { MiddleTruncate } from "./MiddleTruncate";
 import { formatBytes } from "./quantity";
 import { useNow } from "./Time";
@@ -119,7 +120,7 @@ function Origin({ tag, now }: { tag: Tag; now: number }) {
         <BidiSafe text={branch ?? ""} />
       </span>
       <span className="from t2 s mono tr" title={title}>
-        <BidiSafe text={commit?.slice(0, 7) ?? ""} />
+        <BidiSafe text={commit ? shortCommit(commit) : ""} />
       </span>
       <span className="t2 s nw text-right" title={title}>
         {made ? formatShortAgo(made, now) : ""}

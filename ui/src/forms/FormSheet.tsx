@@ -10,6 +10,7 @@ import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 import { ConflictBox } from "./ConflictBox";
 import { ReadOnly } from "./Fields";
+import { Origin } from "./Origin";
 import type { Form, Values } from "./useForm";
 import { useLeaveGuard } from "./useLeaveGuard";
 
@@ -103,6 +104,7 @@ export function FormSheet<V extends Values>(props: Props<V>) {
           {isLack(locked) ? ask(locked) : null}
         </p>
       ) : null}
+      <Origin />
       <ReadOnly value={locked !== undefined}>{children}</ReadOnly>
       <SaveFailure form={form} />
     </form>

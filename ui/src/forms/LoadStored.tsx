@@ -7,6 +7,7 @@ import { formTexts as t } from "@/forms/formTexts";
 import type { Opened } from "./conflict";
 import { readTagged } from "./etag";
 import { MissingEntry } from "./MissingEntry";
+import { Shown, toDocumentKind } from "./Origin";
 
 type Props<T> = {
   /** The kind of thing, in the plural: where it is kept in the cache. */
@@ -29,7 +30,14 @@ export function LoadStored<T>({ kind, name, read, close, children }: Props<T>) {
     gcTime: 0,
     refetchOnReconnect: false,
   });
-  if (query.data) return children({ ...query.data, again: () => readTagged(read()) });
+  if (query.data) {
+    const document = toDocumentKind(kind);
+    return (
+      <Shown value={document && { kind: document, name }}>
+        {children({ ...query.data, again: () => readTagged(read()) })}
+      </Shown>
+    );
+  }
   if (isNotFound(query.error)) return <MissingEntry name={name} close={close} />;
   return (
     <Sheet open narrow waits onClose={close} title={name}>

@@ -35,6 +35,11 @@ export const formTexts = {
   no: "No",
   never: "never",
   none: "none",
+  definedIn: "Defined in",
+  atCommit: "at commit",
+  becomesDrift: "What you change here is listed there as drift.",
+  ownedBy: (owner: string) =>
+    `Documents of ${owner} define this: what you change here is lost when they are applied again.`,
   leaveTitle: "Leave without saving?",
   leaveBody: "What you changed here is lost.",
   leave: "Leave",

@@ -54,7 +54,7 @@ func shortCommit(c *apiclient.DefinitionSourceCommit) string {
 	if c == nil {
 		return "none"
 	}
-	return c.Hash[:min(len(c.Hash), 8)]
+	return c.Hash[:min(len(c.Hash), 7)]
 }
 
 func sourcesSet() *cobra.Command {

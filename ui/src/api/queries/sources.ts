@@ -18,3 +18,13 @@ export const source = (name: string) =>
     queryFn: () => ask(client.GET("/api/v1/sources/{name}", { params: { path: { name } } })),
     refetchInterval: 15_000,
   });
+
+/** Which source or owner defines something, and at which commit. For admins. */
+export const origin = (kind: Schemas["DocumentKind"], name: string) =>
+  queryOptions({
+    queryKey: ["sources", "origin", kind, name],
+    queryFn: () =>
+      ask(
+        client.GET("/api/v1/documents/{kind}/{name}/origin", { params: { path: { kind, name } } }),
+      ),
+  });

@@ -4,6 +4,7 @@ import { ask, client, type Schemas } from "@/api/client";
 import { reviews } from "@/api/queries/notices";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
+import { shortCommit } from "@/components/commit";
 import { Refusal } from "@/components/Field";
 import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
@@ -98,7 +99,7 @@ function Approve({ rule, review, commit }: ApproveProps) {
       ),
     onSettled: () => cache.invalidateQueries({ queryKey: ["reviews", rule] }),
   });
-  const label = t.approve(commit.slice(0, 7));
+  const label = t.approve(shortCommit(commit));
   return (
     <span className="col gap-1">
       <span className="t2 s">{t.approveHint}</span>

@@ -5,13 +5,14 @@ import { source } from "@/api/queries/sources";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Button } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
+import { shortCommit } from "@/components/commit";
 import { Refusal } from "@/components/Field";
 import { describeError, ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { ChangeList } from "@/editor/compare/ChangeList";
 import { sourceTexts as t } from "./sourceTexts";
-import { looks, shortHash, toStepChanges } from "./state";
+import { looks, toStepChanges } from "./state";
 
 type Source = Schemas["DefinitionSource"];
 
@@ -69,7 +70,7 @@ function Commit({
   return (
     <div className="col">
       <span>
-        {word} <span className="mono">{shortHash(commit.hash)}</span>{" "}
+        {word} <span className="mono">{shortCommit(commit.hash)}</span>{" "}
         <BidiSafe text={commit.subject ?? ""} />
       </span>
       <span className="t2 s">
@@ -136,7 +137,7 @@ function Acts({ one }: { one: Source }) {
             busy={apply.isPending && t.applying}
             onClick={() => apply.mutate(found.hash)}
           >
-            {t.apply(shortHash(found.hash))}
+            {t.apply(shortCommit(found.hash))}
           </Button>
         ) : null}
         {drifted ? (

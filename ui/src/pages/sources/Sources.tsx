@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { sources } from "@/api/queries/sources";
+import { shortCommit } from "@/components/commit";
 import { StatusMark } from "@/components/Status";
 import { LoadStored } from "@/forms/LoadStored";
 import { OneTimeSheet } from "@/forms/OneTimeSheet";
@@ -14,7 +15,7 @@ import { NotFound } from "../shell/ErrorPages";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { HookAddress, SourceSheet } from "./SourceSheet";
 import { sourceTexts as t } from "./sourceTexts";
-import { looks, shortHash } from "./state";
+import { looks } from "./state";
 
 type Source = Schemas["DefinitionSource"];
 
@@ -48,7 +49,7 @@ const columns: Column<Source>[] = [
     head: t.columns.applied,
     cell: (one) =>
       one.applied ? (
-        <span className="mono">{shortHash(one.applied.hash)}</span>
+        <span className="mono">{shortCommit(one.applied.hash)}</span>
       ) : (
         <span className="t2">{t.never}</span>
       ),

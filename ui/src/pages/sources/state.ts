@@ -12,8 +12,6 @@ export const looks: Record<Source["status"], string> = {
   failed: "failed",
 };
 
-export const shortHash = (hash: string) => hash.slice(0, 8);
-
 const kinds = { created: "added", deleted: "removed", changed: "changed" } as const;
 
 /** A definition, or a part of a project, as the list of changes draws it. */
