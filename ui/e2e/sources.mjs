@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { accessible, api, check, freshName, picture, same, send, signIn } from "./browser.mjs";
 
 /** Both widths of what is on the screen, dark as well, and nothing that runs out of the narrow one. */
-async function pictures(page, name) {
+export async function pictures(page, name) {
   await accessible(page, name);
   await picture(page, name);
   await page.setViewportSize({ width: 390, height: 844 });

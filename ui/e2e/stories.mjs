@@ -17,6 +17,7 @@ import { stories as engineer } from "./engineer.mjs";
 import { stories as factors } from "./factors.mjs";
 import { stories as failure } from "./failure.mjs";
 import { stories as first } from "./first.mjs";
+import { stories as forks } from "./forks.mjs";
 import { stories as gallery } from "./gallery.mjs";
 import { stories as gestures } from "./gestures.mjs";
 import { stories as granting } from "./granting.mjs";
@@ -111,6 +112,7 @@ export const slow = [
   dialogs,
   nothing,
   doors,
+  forks,
   gallery,
   locales,
   twoLong,
