@@ -49,7 +49,7 @@ demo: build ## install what is missing, build, start it all and show the main jo
 	@CHECK='$(CHECK)' tools/demo.sh
 
 .PHONY: demo-clean
-demo-clean: ## remove the containers, networks and volumes that demos of this checkout left
+demo-clean: ## remove what demos of this checkout left: containers, networks, volumes, images, data
 	@tools/demo.sh --clean
 
 .PHONY: dev

@@ -180,14 +180,18 @@ func (s *silentInput) Read([]byte) (int, error) {
 
 // splitWords splits a line as a shell does, as far as examples need it.
 func splitWords(line string) (words []string) {
-	quoted := false
+	var quote rune
 	var word strings.Builder
 	for _, r := range line + " " {
 		switch {
-		case r == '"':
-			quoted = !quoted
-		case r == ' ' && !quoted:
-			words = append(words, word.String())
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case r == ' ' && quote == 0:
+			if word.Len() > 0 {
+				words = append(words, word.String())
+			}
 			word.Reset()
 		default:
 			word.WriteRune(r)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -51,7 +50,8 @@ func shippedCompose(t *testing.T, w *world) {
 	print := s.awaitLogLine(t, `sha256:[0-9a-f]{64}`)
 	password := s.awaitLogLine(t, `user admin, password (\S+)`)
 	s.ready(t, print)
-	env := []string{"XDG_CONFIG_HOME=" + t.TempDir()}
+	home := t.TempDir()
+	env := []string{"XDG_CONFIG_HOME=" + home}
 	_, errs, code := runCommand(t, w.binary, env, password+"\n", "login", s.url, "--password-stdin",
 		"--fingerprint", print)
 	if code != 0 {
@@ -85,6 +85,7 @@ func shippedCompose(t *testing.T, w *world) {
 		}
 		return errs
 	})
+	s.comesBack(t, home)
 	s.compose(t, "down", "--volumes")
 	if left := s.listLeftovers(t); len(left) > 0 {
 		t.Errorf("taken down with its volumes, and there is %v", left)
@@ -103,14 +104,7 @@ func (s *shipped) servesDomain(t *testing.T) {
 	s.env = append(s.env, "PATH="+bin+":"+os.Getenv("PATH"), "NULLOPS_INGRESS_SECURE_BIND="+secure,
 		"NULLOPS_INGRESS_URL=https://qa.test:"+portOf(secure))
 	s.setup(t, "--domain", "qa.test", "--no-node")
-	var login struct{ Token, Fingerprint string }
-	kept, err := os.ReadFile(filepath.Join(s.dir, "secrets", "cli", "nullops", "login.json"))
-	if err == nil {
-		err = json.Unmarshal(kept, &login)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	login := readLogin(t, filepath.Join(s.dir, "secrets", "cli", "nullops", "login.json"))
 	env := []string{"NULLOPS_CLI_URL=" + s.url, "NULLOPS_CLI_TOKEN=" + login.Token,
 		"NULLOPS_CLI_FINGERPRINT=" + login.Fingerprint}
 	pem, errs, code := runCommand(t, s.w.binary, env, "", "certificate", "authority", "show", "--pem")
@@ -148,10 +142,9 @@ func (s *shipped) ordersForDomain(t *testing.T) {
 	writeFile(t, roots, authority.TLS, 0o644)
 	writeFile(t, filepath.Join(s.dir, "compose.override.yaml"), "services:\n  controlplane:\n"+
 		"    extra_hosts: [\""+acmetest.ContainersHost+":host-gateway\"]\n", 0o644)
-	for _, name := range []string{".env", "secrets"} {
-		if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
-			t.Fatal(err)
-		}
+	s.setVersion(t)
+	if err := os.RemoveAll(filepath.Join(s.dir, "secrets")); err != nil {
+		t.Fatal(err)
 	}
 	s.env = append(s.env, "NULLOPS_HTTP_URL=https://qa.test:"+door)
 	s.setup(t, "--domain", "qa.test", "--no-node", "--email", "ops@qa.test", "--acme",
@@ -196,13 +189,20 @@ func newShipped(t *testing.T, w *world) *shipped {
 	s := &shipped{w: w, dir: filepath.Join(root, "deploy"), project: filepath.Base(root),
 		url: "https://localhost:" + portOf(door), ingress: freeAddress(t)}
 	s.env = []string{"DOCKER_HOST=" + w.docker, "COMPOSE_DOCKER_CLI_BUILD=0",
-		"COMPOSE_PROJECT_NAME=" + s.project, "NULLOPS_VERSION=" + s.project,
+		"COMPOSE_PROJECT_NAME=" + s.project,
 		"NULLOPS_POSTGRES_IMAGE=" + w.registry + "/shop/postgres:15",
 		"NULLOPS_HTTP_URL=" + s.url, "NULLOPS_HTTP_BIND=" + door,
 		"NULLOPS_INGRESS_BIND=" + s.ingress}
 	s.lay(t, root)
+	s.setVersion(t)
 	t.Cleanup(func() { s.clear(t) })
 	return s
+}
+
+// setVersion names the image, as the only answer that is kept.
+func (s *shipped) setVersion(t *testing.T) {
+	t.Helper()
+	writeFile(t, filepath.Join(s.dir, ".env"), "NULLOPS_VERSION="+s.project+"\n", 0o644)
 }
 
 // lay copies the compose file, and makes the context that images are built from.
@@ -369,11 +369,13 @@ func (s *shipped) clear(t *testing.T) {
 		t.Logf("docker-compose down: %v\n%s", err, out)
 	}
 	api, ctx := dockertest.Client(t, s.w.docker), context.WithoutCancel(t.Context())
-	_, err := api.ImageRemove(ctx, "nullops/controlplane:"+s.project, client.ImageRemoveOptions{})
-	if err != nil {
-		t.Logf("the image stays: %v", err)
+	for _, tag := range []string{s.project, "before"} {
+		_, err := api.ImageRemove(ctx, "nullops/controlplane:"+tag, client.ImageRemoveOptions{})
+		if err != nil {
+			t.Logf("the image %s stays: %v", tag, err)
+		}
 	}
-	_, err = api.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.
+	_, err := api.ImagePrune(ctx, client.ImagePruneOptions{Filters: client.Filters{}.
 		Add("dangling", "true").Add("label", "nullops.e2e="+s.project)})
 	if err != nil {
 		t.Logf("what the image was built from stays: %v", err)

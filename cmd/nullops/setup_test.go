@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,18 @@ func (m setupMachine) run(t *testing.T, env []string, args ...string) (said stri
 	_, noSecrets := os.Stat(filepath.Join(m.dir, "secrets"))
 	_, noCalls := os.Stat(filepath.Join(m.bin, "docker.log"))
 	return string(out), noEnv == nil || noSecrets == nil || noCalls == nil
+}
+
+// sets runs the script where it has to work, and returns what it says.
+func (m setupMachine) sets(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "./setup.sh", args...)
+	c.Dir, c.Env = m.dir, []string{"PATH=" + m.bin + ":/usr/sbin:/usr/bin:/sbin:/bin"}
+	out, err := c.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "NullOps runs:") {
+		t.Fatalf("setup.sh %v: %v\n%s", args, err, out)
+	}
+	return string(out)
 }
 
 // Where NullOps cannot run, the script says so in one sentence with what to do, before it has
@@ -180,11 +193,7 @@ func TestSetup_GoesOnAfterAnInterruption(t *testing.T) {
 	m.run(t, nil)
 	before := readFile(t, filepath.Join(m.dir, "secrets", "controlplane_pgpass"))
 	m.runsOlder(t, ":", "echo a backup")
-	c := exec.CommandContext(t.Context(), "./setup.sh")
-	c.Dir, c.Env = m.dir, []string{"PATH=" + m.bin + ":/usr/sbin:/usr/bin:/sbin:/bin"}
-	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "NullOps runs:") {
-		t.Fatalf("it does not go on: %v\n%s", err, out)
-	}
+	m.sets(t)
 	if after := readFile(t, filepath.Join(m.dir, "secrets", "controlplane_pgpass")); after != before {
 		t.Error("it made other secrets")
 	}
@@ -201,4 +210,71 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// runsAgent makes the machine one on which the control plane runs behind its domain, and an agent
+// whose environment is given; without one, there is no agent yet.
+func (m setupMachine) runsAgent(t *testing.T, environment string) {
+	t.Helper()
+	m.program(t, "docker", `echo "docker $*" >>"$0.calls"
+	case "$*" in
+	"version"*) echo 24.0.7 ;;
+	"compose version" | "compose build"* | "compose up"* | "rm --force"* | "build "* | "run -d "*) ;;
+	"compose ps"*) echo running ;;
+	"compose config"*) echo "    image: nullops/controlplane:v2" ;;
+	"inspect --format {{.Config.Env}}"*) echo '`+environment+`' ;;
+	"inspect"* | "image inspect"*) echo sha256:same ;;
+	"logs"*) echo 'First admin: user admin, password first'
+		echo '{"msg":"control plane","url":"https://qa.example.org:8080"}' ;;
+	"ps --all --quiet --filter name=^nullops-agent"*) [ -z '`+environment+`' ] || echo agent ;;
+	*"node add this-machine"*) printf '%s\n' 'docker run -d --name nullops-agent \' \
+		'  -e AGENT_TOKEN=new nullops/agent:v2' '' ;;
+	*"node show this-machine"*) echo '{"status": "online"}' ;;
+	"run --rm"*) [ -z "$(cat)" ] || true; echo key ;;
+	*) echo "docker $*" >>"$0.log"; exit 9 ;;
+	esac`)
+}
+
+// An agent that was started before certificates were ordered trusts the first certificate only, by
+// its fingerprint. It would never find its way again, so the script replaces it; and any other agent
+// stays as it is. The one that it starts trusts the authority that it was given.
+func TestSetup_ReplacesTheAgentThatTrustsTheFirstCertificate(t *testing.T) {
+	for name, c := range map[string]struct {
+		environment string
+		args        []string
+		replaced    bool
+	}{
+		"pinned, certificates ordered": {"[AGENT_TOKEN=old AGENT_FINGERPRINT=sha256:ab]",
+			[]string{"--email", "ops@example.org"}, true},
+		"pinned, none ordered": {"[AGENT_TOKEN=old AGENT_FINGERPRINT=sha256:ab]", nil, false},
+		"not pinned":           {"[AGENT_TOKEN=old]", []string{"--email", "ops@example.org"}, false},
+		"none yet":             {"", []string{"--email", "ops@example.org"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newSetupMachine(t)
+			m.runsAgent(t, c.environment)
+			roots := filepath.Join(t.TempDir(), "roots.pem")
+			writeFile(t, roots, "a certificate\n", 0o644)
+			args := append([]string{"--domain", "qa.example.org"}, c.args...)
+			if c.args != nil {
+				args = append(args, "--acme", "https://ca.example.org", "--acme-roots", roots)
+			}
+			said := m.sets(t, args...)
+			calls := readFile(t, filepath.Join(m.bin, "docker.calls"))
+			removed := strings.Contains(calls, "docker rm --force agent\n")
+			if want := c.replaced && c.environment != ""; removed != want {
+				t.Errorf("the agent is removed: %v, wanted %v\n%s", removed, want, said)
+			}
+			started := regexp.MustCompile(`(?m)^docker run -d .*$`).FindString(calls)
+			if (started != "") != c.replaced {
+				t.Errorf("it starts %q", started)
+			}
+			authorities := filepath.Join(m.dir, "secrets", "authorities.pem")
+			if c.replaced && (!strings.Contains(started, "-e NULLOPS_AGENT_CA=/authorities.pem ") ||
+				!strings.Contains(started, authorities+":/authorities.pem:ro ") ||
+				readFile(t, authorities) != "a certificate\n") {
+				t.Errorf("the agent does not trust the authority: %s", started)
+			}
+		})
+	}
 }

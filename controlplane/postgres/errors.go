@@ -21,6 +21,7 @@ const (
 	codeRestrict      = "23001"
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
+	codeStarting      = "57P03"
 )
 
 // isRetryable reports whether PostgreSQL asks to retry the transaction.

@@ -12,13 +12,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/internal/tracing"
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // Config is where the database is, and limits on its use.
@@ -74,6 +77,36 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 		return nil, fmt.Errorf("reach database: %w", err)
 	}
 	return &Store{pool: pool, patient: make(chan struct{}, max(1, conf.MaxConns-kept))}, nil
+}
+
+// OpenStarting is Open for commands that run once: they may come before a database that is being
+// started takes connections. The function is called when there is something to wait for.
+func OpenStarting(ctx context.Context, c Config, starting func()) (store *Store, err error) {
+	err = wait.Retry{Every: startingPause, For: startingLimit,
+		IsFinal: func(err error) bool { return !isStarting(err) },
+		Failed: func(attempt, _ int) {
+			if attempt == 1 {
+				starting()
+			}
+		},
+	}.Do(ctx, func() (err error) {
+		store, err = Open(ctx, c)
+		return err
+	})
+	return store, err
+}
+
+// startingLimit is how long a database may take to start: the first start of PostgreSQL's image makes
+// its files, which takes seconds on a slow disk.
+const (
+	startingPause = 500 * time.Millisecond
+	startingLimit = 30 * time.Second
+)
+
+// isStarting reports that nothing listens yet, or that the server says that it is starting.
+func isStarting(err error) bool {
+	refused, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && refused.Code == codeStarting || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // Close waits for connections in use and closes them all.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,7 +17,7 @@ import (
 // removeWithin bounds all calls of the docker command for one demo.
 const removeWithin = 3 * time.Minute
 
-// stopWithin is how long the agent of a killed demo may take to end by itself.
+// stopWithin is how long the processes of a killed demo may take to end by themselves.
 const stopWithin = 15 * time.Second
 
 // objectKind is one kind of what an agent makes on an engine.
@@ -41,7 +42,15 @@ type engine struct {
 	Private bool `json:"private"`
 	// Tmpfs is the folder with the secrets of services.
 	Tmpfs string `json:"tmpfs"`
+	// Registries are those of all demos so far, each of which had one of its own: images of no
+	// other registry are the demo's.
+	Registries []string `json:"registries,omitempty"`
+	// Helpers are images of agents' helpers that were there before the demo.
+	Helpers []string `json:"helpers,omitempty"`
 }
+
+// helperRepository is what agents name the image of their helper, with its hash as the tag.
+const helperRepository = "nullops-sidecar"
 
 func engineFile(dir string) string { return filepath.Join(dir, "engine.json") }
 
@@ -49,6 +58,18 @@ func writeEngine(dir string, e engine) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	earlier, err := readEngine(dir)
+	if err != nil {
+		return err
+	}
+	if earlier.Docker == e.Docker {
+		e.Registries = append(earlier.Registries, e.Registries...)
+		e.Helpers = earlier.Helpers
+	}
+	return saveEngine(dir, e)
+}
+
+func saveEngine(dir string, e engine) error {
 	text, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -74,6 +95,24 @@ func readEngine(dir string) (engine, error) {
 		return e, fmt.Errorf("read %s: %w", engineFile(dir), err)
 	}
 	return e, nil
+}
+
+// rememberHelpers writes down which helpers the engine has already: 'make demo-clean' leaves them
+// there. A later demo finds those of an earlier one, so that only the first one counts.
+func rememberHelpers(ctx context.Context, dir string) error {
+	if install, err := readInstall(dir); err != nil || install != "" {
+		return err
+	}
+	e, err := readEngine(dir)
+	if err != nil || e.Private {
+		return err
+	}
+	out, err := e.run(ctx, "image", "ls", "--format", "{{.Tag}}", helperRepository)
+	if err != nil {
+		return err
+	}
+	e.Helpers = strings.Fields(out)
+	return saveEngine(dir, e)
 }
 
 // readInstall returns the id that the agent of a demo writes on everything it makes. Empty means
@@ -113,22 +152,56 @@ func listObjects(
 	return all, nil
 }
 
+// listImages returns the images that are a demo's only: those of the demos' registries, and the
+// agent's helper, unless it was there before.
+func listImages(ctx context.Context, e engine, dir string) (all []string, err error) {
+	out, err := e.run(ctx, "image", "ls", "--digests", "--format",
+		"{{.Repository}} {{.Tag}} {{.Digest}}")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			continue
+		}
+		repository, tag, digest := fields[0], fields[1], fields[2]
+		registry, _, _ := strings.Cut(repository, "/")
+		_, err := os.Stat(filepath.Join(dir, "agent", "bin", "sidecar-"+tag))
+		switch {
+		case repository == helperRepository && err == nil && !slices.Contains(e.Helpers, tag):
+			all = append(all, repository+":"+tag)
+		case slices.Contains(e.Registries, registry) && digest != "<none>":
+			all = append(all, repository+"@"+digest)
+		}
+	}
+	return all, nil
+}
+
 // describeLeft counts what exists, such as "2 containers and 1 network".
-func describeLeft(ctx context.Context, e engine, install string) (string, error) {
+func describeLeft(ctx context.Context, e engine, dir, install string) (string, error) {
 	var parts []string
+	count := func(n int, name string) {
+		switch n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+name)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, name))
+		}
+	}
 	for _, kind := range objectKinds {
 		ids, err := listObjects(ctx, e, kind, install, deploymentLabel, probeLabel)
 		if err != nil {
 			return "", err
 		}
-		switch len(ids) {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+kind.name)
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", len(ids), kind.name))
-		}
+		count(len(ids), kind.name)
 	}
+	images, err := listImages(ctx, e, dir)
+	if err != nil {
+		return "", err
+	}
+	count(len(images), "image")
 	if len(parts) < 2 {
 		return strings.Join(parts, ""), nil
 	}
@@ -136,8 +209,8 @@ func describeLeft(ctx context.Context, e engine, install string) (string, error)
 	return strings.Join(parts[:last], ", ") + " and " + parts[last], nil
 }
 
-// removeObjects removes what listObjects selects, and nothing else.
-func removeObjects(ctx context.Context, e engine, install string) error {
+// removeObjects removes what listObjects and listImages select, and nothing else.
+func removeObjects(ctx context.Context, e engine, dir, install string) error {
 	for _, kind := range objectKinds {
 		ids, err := listObjects(ctx, e, kind, install, deploymentLabel, probeLabel)
 		if err != nil {
@@ -147,6 +220,17 @@ func removeObjects(ctx context.Context, e engine, install string) error {
 			continue
 		}
 		if _, err := e.run(ctx, append(append([]string{}, kind.remove...), ids...)...); err != nil {
+			return err
+		}
+	}
+	images, err := listImages(ctx, e, dir)
+	if err != nil {
+		return err
+	}
+	for _, image := range images {
+		// Somebody else's container may use it meanwhile, such as another agent's helper.
+		_, err := e.run(ctx, "image", "rm", image)
+		if err != nil && !strings.Contains(err.Error(), "conflict:") {
 			return err
 		}
 	}
@@ -181,7 +265,7 @@ func tellLeft(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	left, err := describeLeft(ctx, e, install)
+	left, err := describeLeft(ctx, e, dir, install)
 	if err != nil {
 		return fmt.Errorf("cannot list what the demo left, remove it with `make demo-clean`: %w", err)
 	}
@@ -190,49 +274,58 @@ func tellLeft(ctx context.Context, dir string) error {
 		return nil
 	}
 	fmt.Printf("\nStill on the Docker Engine at %s: %s of the demo.\n"+
-		"The next `make demo` replaces the deployment; `make demo-clean` removes them.\n",
+		"The next `make demo` replaces the deployment; `make demo-clean` removes all of it.\n",
 		e.Docker, left)
 	return nil
 }
 
-// cleanUp removes what the demos of this checkout left on engines, also when
-// they were killed. The data stays in .nullops.
+// cleanUp removes what the demos of this checkout left on engines and on the disk, also when they
+// were killed.
 func cleanUp(ctx context.Context, root string) error {
+	if _, err := os.Stat(root); errors.Is(err, os.ErrNotExist) {
+		fmt.Println("There was no demo of this checkout: nothing is to be removed.")
+		return nil
+	}
 	checks, err := filepath.Glob(filepath.Join(root, "check-*"))
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, dir := range append([]string{root}, checks...) {
+	// The checks are in the demo's folder, which goes last.
+	for _, dir := range append(checks, root) {
 		if err := cleanDemo(ctx, dir); err != nil {
-			errs = append(errs, fmt.Errorf("clean the demo in %s: %w", dir, err))
+			return fmt.Errorf("clean the demo in %s: %w", dir, err)
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	fmt.Println(describeData(root))
+	// The folder around it may hold the data of 'nullops dev', which is nobody's to remove.
+	_ = os.Remove(filepath.Dir(root))
+	fmt.Printf("Removed the data of the demo, %s. What was built stays: see `make clean`.\n", root)
 	return nil
 }
 
-// describeData says what stays after the clean-up.
-func describeData(root string) string {
-	if _, err := os.Stat(root); errors.Is(err, os.ErrNotExist) {
-		return "There was no demo of this checkout: nothing is to be removed."
-	}
-	return fmt.Sprintf("The data of the demo stays in %s.", root)
-}
-
+// cleanDemo removes one demo. Its data goes last: without it, what is left on an engine could no
+// longer be found.
 func cleanDemo(ctx context.Context, dir string) error {
-	install, err := readInstall(dir)
-	if err != nil || install == "" {
+	unlock, err := awaitLock(ctx, filepath.Join(dir, demoLock))
+	if err != nil {
 		return err
 	}
+	defer unlock()
 	e, err := readEngine(dir)
 	if err != nil {
 		return err
 	}
-	unlock, err := lockAgent(ctx, filepath.Join(dir, "agent", "lock"))
+	if err := cleanEngine(ctx, dir, e); err != nil {
+		return err
+	}
+	return errors.Join(removeTmpfs(e.Tmpfs), os.RemoveAll(dir))
+}
+
+func cleanEngine(ctx context.Context, dir string, e engine) error {
+	install, err := readInstall(dir)
+	if err != nil || install == "" {
+		return err
+	}
+	unlock, err := awaitLock(ctx, filepath.Join(dir, "agent", "lock"))
 	if err != nil {
 		return err
 	}
@@ -242,26 +335,26 @@ func cleanDemo(ctx context.Context, dir string) error {
 			return fmt.Errorf("start the Docker Engine and try again: %w", err)
 		}
 		fmt.Printf("%s: its own Docker Engine has ended, with all containers on it.\n", dir)
-		return removeTmpfs(e.Tmpfs)
+		return nil
 	}
-	left, err := describeLeft(ctx, e, install)
+	left, err := describeLeft(ctx, e, dir, install)
 	if err != nil {
 		return err
 	}
 	if left == "" {
 		fmt.Printf("%s: nothing of it is left at %s.\n", dir, e.Docker)
-	} else {
-		if err := removeObjects(ctx, e, install); err != nil {
-			return err
-		}
-		fmt.Printf("%s: removed %s at %s.\n", dir, left, e.Docker)
+		return nil
 	}
-	return removeTmpfs(e.Tmpfs)
+	if err := removeObjects(ctx, e, dir, install); err != nil {
+		return err
+	}
+	fmt.Printf("%s: removed %s at %s.\n", dir, left, e.Docker)
+	return nil
 }
 
-// lockAgent waits until the demo's agent has ended, and keeps another one from starting: a running
-// agent would recreate what is removed here.
-func lockAgent(ctx context.Context, path string) (unlock func(), err error) {
+// awaitLock waits until what holds the lock has ended, and keeps another one from starting: a
+// running agent would recreate what is removed here, and a running database would write to it.
+func awaitLock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -276,7 +369,7 @@ func lockAgent(ctx context.Context, path string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, errors.New("its agent is still running: end the demo with Ctrl-C first")
+			return nil, errors.New("it is still running: end the demo with Ctrl-C first")
 		case <-time.After(200 * time.Millisecond):
 		}
 	}

@@ -4,7 +4,7 @@
 //
 //	make demo           keeps everything running until Ctrl-C
 //	make demo CHECK=1   verifies each part, stops everything, ends with "demo: OK"
-//	make demo-clean     removes what demos of this checkout left on Docker Engines
+//	make demo-clean     removes what demos of this checkout left, on Docker Engines and on the disk
 //	demo COMMAND...     starts all but the deployment, runs a command, stops it
 //
 // It runs under `tools/run services --only docker,registry`, which gives it a
@@ -39,7 +39,7 @@ func main() {
 	check := os.Getenv("CHECK") != "" && os.Getenv("CHECK") != "0"
 	command := os.Args[1:]
 	if len(command) == 1 && command[0] == "--clean" {
-		if err := cleanUp(ctx, ".nullops"); err != nil {
+		if err := cleanUp(ctx, dataDir); err != nil {
 			fmt.Fprintln(os.Stderr, "demo-clean:", err)
 			stop()
 			os.Exit(1)
@@ -105,7 +105,7 @@ func (p *product) stay(ctx context.Context) error {
 		fmt.Printf("  sign in  admin, with the password %s (change it)\n", p.password)
 	} else {
 		fmt.Println("  sign in  admin, with the password the first demo showed " +
-			"(to begin anew, remove .nullops)")
+			"(to begin anew, run make demo-clean)")
 	}
 	fmt.Printf("  shop     %s\n  try      XDG_CONFIG_HOME=%s bin/nullops list\n"+
 		"  logs     %s\nCtrl-C stops it; the data stays in %s.\n", p.webURL, p.config,

@@ -47,6 +47,9 @@ type child struct {
 	done chan struct{}
 }
 
+// dataDir is the demo's own, beside the data of 'nullops dev': 'make demo-clean' removes it.
+const dataDir = ".nullops/demo"
+
 func newProduct(check bool) (*product, error) {
 	docker, registry := os.Getenv("NULLOPS_TEST_DOCKER"), os.Getenv("NULLOPS_TEST_REGISTRY")
 	if docker == "" || registry == "" {
@@ -57,7 +60,7 @@ func newProduct(check bool) (*product, error) {
 		return nil, err
 	}
 	p := &product{check: check, binary: filepath.Join(root, "bin", "nullops"),
-		dir: filepath.Join(root, ".nullops"), docker: docker, registry: registry,
+		dir: filepath.Join(root, dataDir), docker: docker, registry: registry,
 		ended: make(chan error, 4)}
 	if check {
 		// A check begins with nothing, and takes with it only what it made.
@@ -79,7 +82,7 @@ func newProduct(check bool) (*product, error) {
 	if p.shm, err = makeTmpfs(); err != nil {
 		return nil, err
 	}
-	err = writeEngine(p.dir, engine{Docker: docker, Tmpfs: p.shm,
+	err = writeEngine(p.dir, engine{Docker: docker, Tmpfs: p.shm, Registries: []string{registry},
 		Private: os.Getenv("NULLOPS_TEST_DOCKER_PRIVATE") != ""})
 	if err != nil {
 		return nil, err
@@ -87,13 +90,16 @@ func newProduct(check bool) (*product, error) {
 	return p, p.choosePorts()
 }
 
+// demoLock is held as long as anything of the demo runs: its processes inherit it.
+const demoLock = "demo.lock"
+
 // lockDemo refuses a second demo on the same data: it would write down another engine and other
 // logs before it failed, and the first would no longer find its own.
 func lockDemo(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "demo.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, demoLock), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +198,9 @@ func (p *product) enrol(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := rememberHelpers(ctx, p.dir); err != nil {
+		return err
+	}
 	data := filepath.Join(p.dir, "agent")
 	// A demo leaves nothing behind, and rules of the machine's firewall would stay.
 	err = p.start("agent", nil, []string{"AGENT_TOKEN=" + token}, "agent",
@@ -244,6 +253,7 @@ func (p *product) start(name string, out *watched, env []string, args ...string)
 		out.to = file
 		c.Stdout = out
 	}
+	c.ExtraFiles = []*os.File{p.lock}
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	if err := c.Start(); err != nil {
 		return err
@@ -298,7 +308,7 @@ func (p *product) leave() error {
 	if err != nil {
 		return err
 	}
-	return removeObjects(context.Background(), e, install)
+	return removeObjects(context.Background(), e, p.dir, install)
 }
 
 // nullops runs one command of the command line and returns what it said.

@@ -29,7 +29,8 @@ func (e engine) startDocker(ctx context.Context, g *group) ([]string, error) {
 			break
 		}
 		if socket, ok := strings.CutPrefix(host, "unix://"); ok && pingDocker(ctx, socket) == nil {
-			return dockerEnv(host), nil
+			// Its own starter may have said so of the engine, and this run does not stop it.
+			return append(dockerEnv(host), "NULLOPS_TEST_DOCKER_PRIVATE="), nil
 		}
 	}
 	socket := filepath.Join(g.dir, "docker.sock")

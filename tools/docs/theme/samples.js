@@ -15,14 +15,15 @@ async function ask() {
     }
   }
   const [environment, node] = await Promise.all([read('environments'), read('nodes')])
-  if (environment) names.set(/(--env |environment )qa\b/g, (_, before) => before + environment)
+  if (environment) names.set(/(--env |environment |environment: )qa\b/g, (_, before) => before + environment)
   if (node) names.set(/\bworker-2\b/g, () => node)
 }
 
 /** Replaces the example's names in the code of a page. */
 export async function fillIn(page) {
   if (!page || typeof location === 'undefined') return
-  names.set(/nullops\.example\.org/g, () => location.host)
+  names.set(/https:\/\/nullops\.example\.org(:8080)?/g, () => location.origin)
+  names.set(/nullops\.example\.org/g, () => location.hostname)
   replaceIn(page)
   asked ??= ask()
   await asked

@@ -86,7 +86,7 @@ func withDatabase(ctx context.Context, s Settings, log *slog.Logger,
 	if err != nil {
 		return err
 	}
-	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+	store, err := openStarting(ctx, s, log)
 	if err != nil {
 		return fmt.Errorf("setting database.url: %w", err)
 	}

@@ -26,13 +26,21 @@ func migrateCommand() *cobra.Command {
 	return c
 }
 
-func migrateUp(ctx context.Context, s Settings, _ *slog.Logger) error {
-	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+func migrateUp(ctx context.Context, s Settings, log *slog.Logger) error {
+	store, err := openStarting(ctx, s, log)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
 	return migrateAndGrant(ctx, store, s)
+}
+
+// openStarting opens the database for a command that runs once, such as one of a page's block: the
+// line before it may have started the database.
+func openStarting(ctx context.Context, s Settings, log *slog.Logger) (*postgres.Store, error) {
+	return postgres.OpenStarting(ctx, postgres.Config{URL: s.Database.URL}, func() {
+		log.InfoContext(ctx, "the database does not take connections yet; waiting for it")
+	})
 }
 
 // migrateAndGrant brings the schema up to date, and gives the roles of the settings their
@@ -71,8 +79,8 @@ func migrateAtStart(ctx context.Context, store *postgres.Store, s Settings) erro
 	return err
 }
 
-func migrateStatus(ctx context.Context, s Settings, _ *slog.Logger) error {
-	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+func migrateStatus(ctx context.Context, s Settings, log *slog.Logger) error {
+	store, err := openStarting(ctx, s, log)
 	if err != nil {
 		return err
 	}

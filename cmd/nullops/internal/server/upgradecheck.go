@@ -13,8 +13,8 @@ import (
 
 // checkUpgrade fails where this release could not take the database over, and says what it would
 // change and what stays to be done.
-func checkUpgrade(ctx context.Context, s Settings, _ *slog.Logger) error {
-	store, err := postgres.Open(ctx, postgres.Config{URL: s.Database.URL})
+func checkUpgrade(ctx context.Context, s Settings, log *slog.Logger) error {
+	store, err := openStarting(ctx, s, log)
 	if err != nil {
 		return fmt.Errorf("setting database.url: %w", err)
 	}
