@@ -69,7 +69,8 @@ var (
 		`\bno (errors?|failures?)\b|without (errors?|failures?)`)
 	// isFrame matches the lines of stack traces and of the source that they show.
 	isFrame = regexp.MustCompile(`^\s+(at |File "|\.\.\. \d+ (more|common)|/|from |in /|` +
-		`thrown in )|^goroutine \d+ |^created by |^\[signal |^\S+\(.*\)$|^\s*--- End of |^exit status \d+$|` +
+		`thrown in )|^goroutine \d+ |^created by |^\[signal |^\S+\(.*\)$|^\s*--- End of |` +
+		`^exit status \d+$|` +
 		`^Traceback |^#\d+[: ]|^\s+\d+: +(0x|\S+::|<)|^\s*\^[\s^~]*$|^\s*~+|` +
 		`^\s+(raise|throw|return|await|yield|import|from|panic!?\(|throw new)\b|` +
 		`^Node\.js v|^Require stack:|^- /|^\s*During handling of|^\s+\|\s|^\s+[+|] ?-+|` +
