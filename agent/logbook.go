@@ -188,6 +188,8 @@ type lineWriter struct {
 	stream *mask.Stream
 	// last are the last lines, masked: one of them may say why the plugin failed.
 	last []string
+	// lastBytes is how much they are.
+	lastBytes int
 }
 
 func (ba *base) newLineWriter(o operation) *lineWriter {
@@ -239,9 +241,7 @@ func (l *lineWriter) reportMissedLines(n int64) {
 }
 
 func (l *lineWriter) appendLines(text string) {
-	if l.last = append(l.last, cutText(text, lineCut)); len(l.last) > 2*logcause.Lines {
-		l.last = slices.Delete(l.last, 0, len(l.last)-logcause.Lines)
-	}
+	l.keepLast(cutText(text, lineCut))
 	for {
 		piece := cutText(text, lineCut)
 		l.base.logs.addLine(wire.LogLine{Deployment: l.o.goal.Deployment, Run: l.o.goal.Run,
@@ -251,6 +251,17 @@ func (l *lineWriter) appendLines(text string) {
 			return
 		}
 	}
+}
+
+// keepLast keeps a line for the reason of a failure, and no more lines than are read for it.
+func (l *lineWriter) keepLast(line string) {
+	l.last, l.lastBytes = append(l.last, line), l.lastBytes+len(line)
+	first := 0
+	for len(l.last)-first > logcause.Lines || l.lastBytes > tailBytes && first < len(l.last)-1 {
+		l.lastBytes -= len(l.last[first])
+		first++
+	}
+	l.last = slices.Delete(l.last, 0, first)
 }
 
 // cutText returns the first bytes of a text, at most limit, without splitting a character.

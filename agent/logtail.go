@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/internal/logcause"
+	"github.com/nullops/nullops/internal/mask"
+	"github.com/nullops/nullops/internal/text"
 )
 
 const (
-	// tailLines is how many lines a service that ended leaves to its step's log:
-	// enough for a stack trace.
-	tailLines = 50
+	// tailLines is how many lines a service that ended leaves to its step's log: the one that says
+	// why is among them.
+	tailLines = logcause.Lines
 	tailBytes = 256 << 10
 	// tailTimeout is what an engine in trouble may take: a rollback waits for this.
 	tailTimeout = 15 * time.Second
@@ -62,6 +64,25 @@ func (o operation) captureLogTail(ctx context.Context, reason string) {
 	}
 }
 
+// explainUnready adds what the log says of an error to what a service answered that is not ready.
+func (o operation) explainUnready(ctx context.Context, answer string) string {
+	v, ok := o.base.viewOf(o.goal.Deployment)
+	if !ok || v.bundle == nil {
+		return answer
+	}
+	lines, err := o.readLogTail(ctx, v.bundle.masker)
+	if err != nil {
+		return answer
+	}
+	cause := logcause.Find(lines)
+	if !cause.IsError {
+		return answer
+	}
+	// Both have room.
+	answer = text.Clip(maskProbeOutput(v.bundle.masker, answer), maxProbeOutput/2)
+	return answer + quoteCause(lines)
+}
+
 // quoteLog returns what the log of a service or job that failed says as the end of a sentence,
 // masked. The lines are masked before anything is cut off. Without the run's secrets nothing is
 // quoted, since nothing could be masked.
@@ -70,16 +91,27 @@ func (o operation) quoteLog(ctx context.Context) string {
 	if !ok || v.bundle == nil {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
-	defer cancel()
-	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
-		LogOptions{Tail: logcause.Lines, Mask: v.bundle.masker})
+	lines, err := o.readLogTail(ctx, v.bundle.masker)
 	if err != nil {
 		return ""
 	}
+	if said := quoteCause(lines); said != "" {
+		return said
+	}
+	return "; it has written nothing"
+}
+
+// readLogTail reads the last lines of a service or job, masked.
+func (o operation) readLogTail(ctx context.Context, m *mask.Masker) (all []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tailTimeout)
+	defer cancel()
+	r, err := o.base.runtime.Logs(ctx, o.goal.Deployment, o.do.Step,
+		LogOptions{Tail: logcause.Lines, Mask: m})
+	if err != nil {
+		return nil, err
+	}
 	defer func() { _ = r.Close() }()
-	stream := v.bundle.masker.NewStream()
-	var all []string
+	stream := m.NewStream()
 	line := ""
 	readLines(io.LimitReader(r, tailBytes), func(_ time.Time, text string, more bool) {
 		line += stream.Write(text)
@@ -88,10 +120,7 @@ func (o operation) quoteLog(ctx context.Context) string {
 			line = ""
 		}
 	})
-	if said := quoteCause(all); said != "" {
-		return said
-	}
-	return "; it has written nothing"
+	return all, nil
 }
 
 // quoteCause ends a sentence about a program with what its log says, if it says anything.

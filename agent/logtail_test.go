@@ -19,6 +19,7 @@ func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 	r = dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
 		if s.Step == "db" {
 			r.AppendLog(s.Deployment, s.Step, "waiting for a disk, not for "+password)
+			r.AppendLog(s.Deployment, s.Step, "could not reserve a disk for "+password)
 		}
 		return agent.ProbeResult{Health: wire.HealthUnhealthy, Detail: "GET / answered 503"}
 	}})
@@ -42,8 +43,11 @@ func TestAgent_UnreadyServiceLeavesItsLastWords(t *testing.T) {
 			said = append(said, l.Text)
 		}
 	}
-	want := []string{`service "db" is not ready after 1 checks: GET / answered 503`,
-		"its last lines:", "started", "waiting for a disk, not for [secret]"}
+	want := []string{"the service is not ready after one check: GET / answered 503; its log says: " +
+		"could not reserve a disk for [secret]",
+		"its last lines:", "started", "waiting for a disk, not for [secret]",
+		"could not reserve a disk for [secret]"}
+	// promise: U-01
 	if !slices.Equal(said, want) {
 		t.Errorf("the step's log is\n%s", strings.Join(said, "\n"))
 	}

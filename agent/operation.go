@@ -7,6 +7,7 @@ import (
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/internal/tracing"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -288,6 +289,9 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		// The service could be asked, whatever it answered: a slow service is not a stuck one.
 		o.base.updateProgress(o.goal, o.do.Step, func(*wire.Progress) {})
 	}
+	if o.do.Last && !p.Ended && p.Health != wire.HealthHealthy {
+		p.Detail = o.explainUnready(ctx, p.Detail)
+	}
 	r := engine.Result{Outcome: engine.OutcomeOK, Health: p.Health, Message: p.Detail,
 		StartedAt: p.StartedAt}
 	if p.Ended {
@@ -342,6 +346,7 @@ func (o operation) runPlugin(ctx context.Context) operationResult {
 		r.Outcome = engine.OutcomeUnknown
 		return operationResult{result: r}
 	}
+	lines.writeReason(result)
 	step, _ := o.goal.Pipeline.Step(o.do.Step)
 	return validateOutputs(evaluateResult(spec, result, lines.last), o.do.Action,
 		step.Plugin.Component, pluginMismatch)
@@ -421,6 +426,10 @@ func (lp *loop) maskAndSeal(d *deployment, o operation, f operationResult) engin
 		r.Message = maskProbeOutput(b.masker, r.Message)
 	}
 	r.Message = b.masker.Mask(r.Message)
+	if r.Outcome == engine.OutcomeNo {
+		// It was cut far behind this, so that no part of a secret is left over.
+		r.Message = text.CleanLine(r.Message, maxReason)
+	}
 	r.Metadata = b.maskMetadata(r.Metadata)
 	for i := range r.Left {
 		r.Left[i] = b.masker.Mask(r.Left[i])

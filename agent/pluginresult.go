@@ -3,13 +3,16 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/nullops/nullops/agent/engine"
 	"github.com/nullops/nullops/agent/wire"
+	"github.com/nullops/nullops/internal/logcause"
 	"github.com/nullops/nullops/internal/quantity"
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 	"github.com/nullops/nullops/plugins/stdio"
 )
@@ -63,7 +66,7 @@ func evaluateResult(spec PluginSpec, r PluginResult, log []string) operationResu
 	if r.ExitCode != 0 {
 		said := quoteCause(log)
 		if err == nil && answer.Output != "" {
-			said = ": " + answer.Output
+			said = ": " + oneReason(answer.Output)
 		}
 		return fail(CodeExitCode, "%s%s",
 			exitSentence("the plugin", r.ExitCode, false, spec.Resources), said)
@@ -72,7 +75,7 @@ func evaluateResult(spec PluginSpec, r PluginResult, log []string) operationResu
 		return fail(outputCode(err), "%v%s", err, quoteCause(log))
 	}
 	if !answer.Success {
-		return fail(CodePluginFailed, "the plugin reported failure: %s", orNoReason(answer.Output))
+		return fail(CodePluginFailed, "the plugin reported failure: %s", oneReason(answer.Output))
 	}
 	return acceptResponse(answer, fail)
 }
@@ -118,11 +121,31 @@ func outputCode(err error) string {
 	}
 }
 
-func orNoReason(text string) string {
-	if text == "" {
-		return "it gave no reason"
+// oneReason makes one line of the reason that a plugin gave: of several lines, the one that names
+// the cause. All of them are in the step's log.
+func oneReason(given string) string {
+	lines := strings.Split(strings.TrimSpace(given), "\n")
+	if cause := logcause.Find(lines); len(lines) > 1 && cause.IsError {
+		return cause.Text
 	}
-	return text
+	if reason := text.CleanLine(lines[0], ProbeOutput); reason != "" {
+		return reason
+	}
+	return "it gave no reason"
+}
+
+// writeReason writes the reason of a failure that has several lines to the step's log: in a
+// sentence, there is room for one of them.
+func (l *lineWriter) writeReason(r PluginResult) {
+	answer, err := stdio.ParseResponse(r.Stdout)
+	if err != nil || answer.Success && r.ExitCode == 0 {
+		return
+	}
+	if lines := strings.Split(strings.TrimSpace(answer.Output), "\n"); len(lines) > 1 {
+		for _, line := range lines {
+			l.writeText(line)
+		}
+	}
 }
 
 func exitSentence(who string, code int, oom bool, r pipeline.Resources) string {

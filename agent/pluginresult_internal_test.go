@@ -63,6 +63,19 @@ func TestJudge_TellsEveryEndApart(t *testing.T) {
 			t.Errorf("%q does not end with %q", f.result.Message, said)
 		}
 	}
+	// Of a reason with several lines, the sentence has the one that names the cause.
+	for said, given := range map[string]string{
+		"reported failure: ValueError: no prices": `Traceback (most recent call last):\n  x()\n` +
+			`ValueError: no prices\n`,
+		"reported failure: no prices":         `no prices\nsee the manual`,
+		"reported failure: it gave no reason": ``,
+	} {
+		f := evaluateResult(spec, out(`{"success":false,"output":"`+given+`"}`), nil)
+		// promise: U-01
+		if !strings.HasSuffix(f.result.Message, said) {
+			t.Errorf("%q does not end with %q", f.result.Message, said)
+		}
+	}
 	good := evaluateResult(spec, out(`{"success":true,"outputs":{"a":1}}`), nil)
 	if !good.ran || good.result.Outcome != engine.OutcomeOK || good.outputs["a"] != 1.0 {
 		t.Errorf("a good answer: %+v", good)

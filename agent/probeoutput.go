@@ -14,12 +14,12 @@ const (
 	ProbeOutput = 4 << 10
 	// maxProbeOutput is how much of that people see.
 	maxProbeOutput = 512
+	// maxReason is how much of the reason of a failure people see, in bytes.
+	maxReason = 1 << 10
 )
 
 // maskProbeOutput makes one short line of a readiness check's output. It masks before it
 // shortens: part of a secret, or one with changed white space, would not be recognized.
 func maskProbeOutput(m *mask.Masker, said string) string {
-	said = m.Mask(strings.ToValidUTF8(said, "\uFFFD"))
-	said = strings.Join(strings.Fields(said), " ")
-	return text.Clip(said, maxProbeOutput)
+	return text.CleanLine(m.Mask(strings.ToValidUTF8(said, "\uFFFD")), maxProbeOutput)
 }

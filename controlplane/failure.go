@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/nullops/nullops/internal/text"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -22,18 +23,23 @@ type Failure struct {
 	Line int64
 }
 
-// Sentence is the cause in one sentence, the same for lists, pages, commands and notifications.
+// maxReason is how much of a failure's message is in its sentence, in bytes. With the longest name
+// of a step it is less than what code hosts are told, so that nobody reads another end of it.
+const maxReason = 400
+
+// Sentence is the cause in one sentence, the same for lists, pages, commands and notifications:
+// one line without colours and other control characters, whatever a program wrote.
 func (f Failure) Sentence() string {
-	text := strings.TrimSpace(f.Message)
+	said := text.CleanLine(f.Message, maxReason)
 	if f.Step != "" {
-		text = "Step " + string(f.Step) + " failed: " + text
-	} else if first, size := utf8.DecodeRuneInString(text); size > 0 {
-		text = string(unicode.ToUpper(first)) + text[size:]
+		said = "Step " + string(f.Step) + " failed: " + said
+	} else if first, size := utf8.DecodeRuneInString(said); size > 0 {
+		said = string(unicode.ToUpper(first)) + said[size:]
 	}
-	if last, _ := utf8.DecodeLastRuneInString(text); strings.ContainsRune(".!?…", last) {
-		return text
+	if last, _ := utf8.DecodeLastRuneInString(said); strings.ContainsRune(".!?…", last) {
+		return said
 	}
-	return text + "."
+	return said + "."
 }
 
 // Remedy says what a person can try, by the code of the failure; empty if nothing is known to help.

@@ -27,6 +27,8 @@ type StartOperation struct {
 	Reply *wire.Answer
 	// Starting: the service that is probed has not been ready in this run.
 	Starting bool
+	// Last: if the service is not ready now, its step fails, and its log is asked why.
+	Last bool
 	// Keep: Remove leaves the step's sandbox that waits, because its delete will use it.
 	Keep bool
 }

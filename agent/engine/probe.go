@@ -65,8 +65,8 @@ func (b *prober) continueProbing() {
 		)
 		return
 	}
-	b.current = b.startOperation(
-		StartOperation{Kind: Probe, Step: b.startup.step, Starting: true})
+	b.current = b.startOperation(StartOperation{Kind: Probe, Step: b.startup.step, Starting: true,
+		Last: b.mayBeLastTry(timingOf(b.pipelineStep(b.startup.step)))})
 }
 
 // followJob probes a job when it is time to, and stops it at its deadline.
@@ -120,6 +120,11 @@ func (b *prober) allowAnotherTry(t readinessTiming) bool {
 	b.startup.tries++
 	b.startup.counted = b.now
 	return b.startup.tries < t.tries
+}
+
+// mayBeLastTry reports whether allowAnotherTry may refuse after the check that starts now.
+func (b *prober) mayBeLastTry(t readinessTiming) bool {
+	return b.startup.tries+1 >= t.tries && b.now.Sub(b.startup.since) >= t.start-t.interval
 }
 
 // probePause is a sixteenth of the time since the start, up to the interval, so that a

@@ -79,8 +79,8 @@ func (v *serviceStarts) onStartupProbed(key pipeline.StepKey, r Result) {
 		v.prober.startup.next = v.now.Add(v.prober.probePause(t))
 	default:
 		r.Code = CodeNotReady
-		r.Message = fmt.Sprintf("service %q is not ready after %d checks: %s",
-			key, v.prober.startup.tries, r.Message)
+		r.Message = fmt.Sprintf("the service is not ready after %s: %s",
+			countChecks(v.prober.startup.tries), r.Message)
 		v.failStep(key, r)
 	}
 }
@@ -124,6 +124,13 @@ func (v *serviceStarts) onServiceExited(key pipeline.StepKey, r Result, t readin
 			quantity.FormatDuration(v.now.Sub(v.prober.startup.since).Round(time.Second)))
 	}
 	v.failStep(key, r)
+}
+
+func countChecks(n int) string {
+	if n == 1 {
+		return "one check"
+	}
+	return fmt.Sprintf("%d checks", n)
 }
 
 func countTimes(n int) string {

@@ -3,7 +3,6 @@
 package logcause
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"unicode"
@@ -12,16 +11,20 @@ import (
 )
 
 const (
-	// Lines is how many of the last lines are searched for the one that says why: a stack trace
-	// stands between it and the end.
-	Lines = 40
-	// maxBytes is how much of it is quoted: less than the agent shows of a readiness check.
-	maxBytes = 300
+	// Lines is how many of the last lines are searched for the one that says why: the stack
+	// trace of a Java server stands between it and the end.
+	Lines = 200
+	// maxBytes is how much of a line is returned. It is much more than is shown: callers mask it
+	// before they shorten it, and a secret that is cut here lies outside what they show.
+	maxBytes = 2 << 10
+	// maxLine is how much of a line is read. More is no message.
+	maxLine = 16 << 10
 )
 
 // Cause is what a log says of the failure.
 type Cause struct {
-	// Text is one line without line breaks, shortened. It is empty if no line has words in it.
+	// Text is one line without control characters, escape sequences and time. It is empty if no
+	// line has words in it.
 	Text string
 	// Index is the line that it is from.
 	Index int
@@ -29,96 +32,97 @@ type Cause struct {
 	IsError bool
 }
 
-var (
-	saysError = regexp.MustCompile(`(?i)error|fatal|panic|exception|fail|cannot|can't|could not|` +
-		`unable|denied|refused|not found|no such|invalid|missing|killed|abort|traceback`)
-	// saysLevel finds levels that programs write in front of what is no error.
-	saysLevel = regexp.MustCompile(
-		`(?i)\blevel=(trace|debug|info)\b|^\S*\s*\[?(trace|debug|info)\]?\b`)
-	// isFrame matches the lines of stack traces, which say where and not why.
-	isFrame = regexp.MustCompile(`^\s+(at |File "|\.\.\. \d+ more|/|from )|^goroutine \d+ |` +
-		`^\t|^\S+\(.*\)$|^exit status \d+$|^Traceback |` +
-		`^npm (ERR!|error) (code|errno|path|A complete log)`)
+// rank says how likely a line names the cause. Of lines of the same rank, the last one counts.
+type rank int
+
+const (
+	// rankNone is of a line that says where and not why, such as one of a stack trace.
+	rankNone rank = iota
+	// rankPlain is of any line with words.
+	rankPlain
+	// rankWeak speaks of an error, but repeats another or goes on after it: a warning, a farewell,
+	// a program that started the failed one.
+	rankWeak
+	// rankHint has words that are usual in errors, and elsewhere.
+	rankHint
+	rankError
 )
 
+// finding is what one line, or several that belong together, says.
+type finding struct {
+	text string
+	rank rank
+	// lines is how many lines it takes up; at least one. at is the one of them that says it.
+	lines, at int
+}
+
 // Find returns the line that most likely says why a program failed: the last one that speaks of an
-// error, else the last one with words in it. Lines of JSON give their message.
-func Find(lines []string) Cause {
-	fallback := Cause{}
-	for index := len(lines) - 1; index >= max(0, len(lines)-Lines); index-- {
-		line := strings.TrimRight(lines[index], " \r\n")
-		text, isError, known := parseLogRecord(line)
-		if !known {
-			if isFrame.MatchString(line) || !strings.ContainsFunc(line, unicode.IsLetter) {
-				continue
-			}
-			text = line
-			isError = saysError.MatchString(line) && !saysLevel.MatchString(line)
-		}
-		text = strings.Join(strings.Fields(text), " ")
-		if isError && text != "" {
-			return Cause{Text: shorten(text), Index: index, IsError: true}
-		}
-		if fallback.Text == "" {
-			fallback = Cause{Text: shorten(text), Index: index}
-		}
+// error, else the last one with words in it. Lines of JSON and logfmt give their message and error.
+func Find(lines []string) Cause { return find(lines, 0) }
+
+func find(lines []string, depth int) Cause {
+	first := max(0, len(lines)-Lines)
+	clean := make([]string, len(lines)-first)
+	for i, line := range lines[first:] {
+		clean[i] = cleanLine(line)
 	}
-	return fallback
+	best, bestRank := Cause{}, rankNone
+	for i := 0; i < len(clean); {
+		f := readAt(clean[i:], best, depth)
+		if f.rank >= bestRank && f.rank > rankNone && hasLetter(f.text) {
+			best, bestRank = Cause{Text: shorten(f.text), Index: first + i + f.at}, f.rank
+		}
+		i += max(f.lines, 1)
+	}
+	best.IsError = bestRank >= rankWeak
+	return best
 }
 
-// parseLogRecord reads a line of JSON, as loggers write it. It is known only if it has a message.
-func parseLogRecord(line string) (text string, isError, known bool) {
-	var record map[string]any
-	if !strings.HasPrefix(strings.TrimSpace(line), "{") ||
-		json.Unmarshal([]byte(line), &record) != nil {
-		return "", false, false
-	}
-	text = firstText(record, "message", "msg", "Message", "MESSAGE", "log", "event")
-	why := firstText(record, "error", "err", "exception", "cause")
-	switch {
-	case text == "" && why == "":
-		return "", false, false
-	case text == "":
-		text = why
-	case why != "" && !strings.Contains(text, why):
-		text += ": " + why
-	}
-	return text, hasErrorLevel(record, why), true
-}
-
-func hasErrorLevel(record map[string]any, why string) bool {
-	for _, key := range []string{"level", "severity", "lvl", "Level", "@l", "log.level"} {
-		switch level := record[key].(type) {
-		case string:
-			switch strings.ToLower(level) {
-			case "error", "fatal", "panic", "critical", "crit", "alert", "emergency", "err":
-				return true
-			}
-			return false
-		case float64: // as pino and bunyan count: 50 is an error, 60 is fatal
-			return level >= 50
+// readAt reads the finding at the beginning of these lines. before is the best one so far.
+func readAt(lines []string, before Cause, depth int) finding {
+	for _, read := range []func([]string, Cause, int) (finding, bool){
+		readRecord, readTraceback, readPanic, readCauses} {
+		if f, ok := read(lines, before, depth); ok {
+			return f
 		}
 	}
-	return why != ""
+	return readText(lines[0])
 }
 
-// firstText returns the first of these members that is a text, or an object with a message.
-func firstText(record map[string]any, keys ...string) string {
-	for _, key := range keys {
-		switch value := record[key].(type) {
-		case string:
-			if value != "" {
-				return value
-			}
-		case map[string]any:
-			if text, ok := value["message"].(string); ok && text != "" {
-				return text
-			}
-		}
+var (
+	// escapes are the escape sequences of terminals: colours, movements, titles and links.
+	escapes = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|" +
+		"\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]?")
+	// eraseStart stands for "go to the beginning of the line", as progress bars do.
+	eraseStart = regexp.MustCompile(`^.*\r`)
+)
+
+// cleanLine removes what only a terminal needs. Its beginning stays, since stack traces are told by
+// their indentation.
+func cleanLine(line string) string {
+	if len(line) > maxLine {
+		line = line[:maxLine]
 	}
-	return ""
+	line = strings.ToValidUTF8(line, "\uFFFD")
+	line = escapes.ReplaceAllString(line, "")
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	if strings.Contains(line, "\r") {
+		line = eraseStart.ReplaceAllString(line, "")
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return r
+		}
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, line)
 }
+
+func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }
 
 func shorten(line string) string {
-	return text.Clip(strings.ToValidUTF8(line, "\uFFFD"), maxBytes)
+	line = strings.Join(strings.Fields(line), " ")
+	return text.Clip(line, maxBytes)
 }

@@ -20,5 +20,6 @@ func Clip(s string, limit int) string {
 
 // CleanLine makes the text of a stranger one short line without control characters.
 func CleanLine(s string, limit int) string {
-	return Clip(strings.Join(strings.Fields(SanitizeText(strings.ToValidUTF8(s, shown))), " "), limit)
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, shown), "\r", " ")
+	return Clip(strings.Join(strings.Fields(SanitizeText(s)), " "), limit)
 }
