@@ -73,8 +73,12 @@ func FormatShare(used, total, times float64) string {
 	return text
 }
 
-// FormatPercent is a share as a whole number of hundredths: "83 %".
+// FormatPercent is a share as a whole number of hundredths, "83 %", and "<1 %" for what is little
+// but not nothing.
 func FormatPercent(share float64) string {
+	if share > 0 && share < 0.01 {
+		return "<1 %"
+	}
 	return strconv.FormatFloat(100*share, 'f', 0, 64) + " %"
 }
 

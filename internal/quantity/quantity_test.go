@@ -21,8 +21,9 @@ func TestQuantities_AreThoseOfTheUI(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, format := range map[string]func(float64) string{
-		"bytes":   quantity.FormatBytes[float64],
-		"numbers": quantity.FormatNumber,
+		"bytes":    quantity.FormatBytes[float64],
+		"numbers":  quantity.FormatNumber,
+		"percents": quantity.FormatPercent,
 		"elapsed": func(ms float64) string {
 			return quantity.FormatElapsed(time.Duration(ms) * time.Millisecond)
 		},

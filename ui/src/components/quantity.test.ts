@@ -2,7 +2,7 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import samples from "../../../internal/quantity/testdata/quantities.json";
-import { formatBytes, formatLimit, formatNumber } from "./quantity";
+import { formatBytes, formatLimit, formatNumber, formatPercent } from "./quantity";
 import { formatDuration } from "./time";
 
 describe("quantities", () => {
@@ -10,6 +10,7 @@ describe("quantities", () => {
   it.each([
     ["bytes", formatBytes],
     ["numbers", formatNumber],
+    ["percents", formatPercent],
     ["elapsed", formatDuration],
   ] as const)("words %s as the API does", (kind, format) => {
     const all = samples[kind] as [number, string][];
@@ -38,7 +39,7 @@ const DRAWN = /components\/(Glyph\.tsx|curve\.ts|logHistogram\.ts)$/;
 const LEDGER = /pages\/usage\/(amounts|usageTexts)\.ts$/;
 /** A number with its unit in a template, or one formatted on the spot. */
 const WORDED =
-  /\.toFixed\(|\.toPrecision\(|\.toLocaleString\(|Intl\.NumberFormat|\$\{[^}]*\} (MiB|GiB|kB|MB|GB)\b/;
+  /\.toFixed\(|\.toPrecision\(|\.toLocaleString\(|Intl\.NumberFormat|\$\{[^}]*\} (MiB|GiB|kB|MB|GB|%)(?!\w)|\} %</;
 
 it("words numbers in one place", () => {
   const files = ts.sys.readDirectory("src", [".ts", ".tsx"]).filter((file) => !ITSELF.test(file));

@@ -29,3 +29,10 @@ export const formatCount = (count: number): string => count.toLocaleString(local
 
 /** A limit in the unit in which its field is filled in: "512 MiB". */
 export const formatLimit = (mib: number): string => `${mib} MiB`;
+
+/** A share in whole hundredths, "83 %", and "<1 %" for what is little but not nothing. */
+export function formatPercent(share: number): string {
+  const hundredths = 100 * share;
+  if (hundredths > 0 && hundredths < 1) return "<1 %";
+  return `${formatCount(Math.round(hundredths))} %`;
+}

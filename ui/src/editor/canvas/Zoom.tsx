@@ -1,6 +1,7 @@
 import { useReactFlow, useStore } from "@xyflow/react";
 import { Maximize, Minus, Plus, Search, Wand2 } from "lucide-react";
 import { Button } from "@/components/Button";
+import { formatPercent } from "@/components/quantity";
 import { editorTexts } from "@/editor/editorTexts";
 import { FIT } from "./useSight";
 
@@ -14,7 +15,7 @@ export function Zoom({ onTidy, onFind }: { onTidy: () => void; onFind: () => voi
       <Button look="ghost" small icon aria-label={t.zoomOut} onClick={() => void flow.zoomOut()}>
         <Minus className="i sm" aria-hidden="true" />
       </Button>
-      <span className="s t2 zv">{zoom} %</span>
+      <span className="s t2 zv">{formatPercent(zoom / 100)}</span>
       <Button look="ghost" small icon aria-label={t.zoomIn} onClick={() => void flow.zoomIn()}>
         <Plus className="i sm" aria-hidden="true" />
       </Button>

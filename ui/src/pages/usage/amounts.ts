@@ -1,3 +1,4 @@
+import { formatPercent } from "@/components/quantity";
 import { locale } from "@/locale";
 
 const GIB = 1024 ** 3;
@@ -9,7 +10,6 @@ export const gibHours = (byteSeconds: number) => number.format(byteSeconds / GIB
 export const formatAmount = (amount: number) => number.format(amount);
 export const formatCost = (cost = 0, currency = "") => `${money.format(cost)} ${currency}`;
 
-const percent = new Intl.NumberFormat(locale, { style: "percent" });
 const number = {
   /** One digit behind the point, and what is less than that by its first two digits. */
   format: (value: number) => (Math.abs(value) < 1 ? small : large).format(value),
@@ -40,8 +40,6 @@ type Weighed = { cost?: number; amounts: { cpu_seconds: number } };
 export const weightOf = ({ cost, amounts }: Weighed, priced: boolean) =>
   Math.max(0, priced ? (cost ?? 0) : amounts.cpu_seconds);
 
-/** "12 %", and "<1 %" for what is not nothing. */
-export function formatShare(part: number, all: number): string {
-  const share = all > 0 ? part / all : 0;
-  return share > 0 && share < 0.01 ? `<${percent.format(0.01)}` : percent.format(share);
-}
+/** How large a part of all is, in hundredths. */
+export const formatShare = (part: number, all: number): string =>
+  formatPercent(all > 0 ? part / all : 0);
