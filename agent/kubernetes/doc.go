@@ -3,10 +3,11 @@
 // the cluster has.
 //
 // A deployment is a namespace. What the contract calls its network is the namespace itself, and
-// its relay is the network policy that admits the agent, since the agent dials pods directly. A
-// service is a Deployment with a headless Service of its step's key, so that names and ports inside
-// a deployment are those of Docker. A job is a bare pod, and so is the sandbox of a plugin. A
-// stopped service is one without replicas.
+// its relay is the network policy that admits the agent, since the agent dials pods directly. Only
+// mails, which containers send, have a pod of their own (mail.go). A service is a Deployment with a
+// headless Service of its step's key, so that names and ports inside a deployment are those of
+// Docker. A job is a bare pod, and so is the sandbox of a plugin. A stopped service is one without
+// replicas.
 //
 // Kubernetes mounts nothing from the agent's machine, shows nobody how an image is started, and
 // writes everything that a container prints to a disk. From these follow three differences from

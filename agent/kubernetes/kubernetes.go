@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/sidecar"
 	"github.com/nullops/nullops/internal/failpoint"
 )
 
@@ -66,6 +67,7 @@ type Kubernetes struct {
 	*base
 	*rights
 	*namespaces
+	*mailPorts
 	*images
 	*services
 	*volumes
@@ -138,6 +140,8 @@ func assembleParts(b *base) *Kubernetes {
 	k.services = &services{base: b, images: k.images, volumes: k.volumes, pulls: pulls,
 		delivered: map[string]delivered{}, results: map[string]keptResults{},
 		moved: map[string]movedPod{}}
+	k.mailPorts = &mailPorts{base: b, namespaces: k.namespaces, services: k.services,
+		known: map[string]sidecar.MailPod{}}
 	k.changes = &changes{base: b, services: k.services}
 	k.probes = &probes{services: k.services}
 	k.plugins = &plugins{base: b, images: k.images, pulls: pulls,

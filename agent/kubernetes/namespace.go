@@ -21,19 +21,16 @@ type namespaces struct {
 	rights *rights
 }
 
-// Prepare makes the deployment's namespace and its network policies.
-func (ns *namespaces) Prepare(ctx context.Context, deployment string) error {
-	if err := ns.names.checkNames(deployment); err != nil {
-		return err
+// prepareNamespace makes the deployment's namespace and its network policies.
+func (ns *namespaces) prepareNamespace(ctx context.Context, deployment string) error {
+	err := ns.names.checkNames(deployment)
+	if err == nil {
+		err = ns.rights.ensureRights(ctx)
 	}
-	err := ns.rights.ensureRights(ctx)
 	if err == nil {
 		err = ns.ensureSpace(ctx, ns.deploymentSpace(deployment))
 	}
-	if err != nil {
-		return fmt.Errorf("prepare deployment %s: %w", deployment, err)
-	}
-	return nil
+	return err
 }
 
 // space is a namespace of ours: that of a deployment, or of a probe.

@@ -3,10 +3,12 @@ package kubernetes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -68,7 +70,7 @@ func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.O
 	for _, p := range policies {
 		if p.Name == admitPolicy {
 			o := newObject(&p)
-			o.Running = true
+			o.Running = !lacksMailPort(p.Namespace, policies, workloads)
 			all = append(all, o)
 		}
 	}
@@ -76,6 +78,18 @@ func (ob *objects) listObjects(ctx context.Context, namespace string) ([]agent.O
 		all = append(all, newObject(&c))
 	}
 	return append(all, ob.listSteps(workloads, pods)...), nil
+}
+
+// lacksMailPort reports whether a deployment is to have a mail port whose workload is gone. Such a
+// relay does not run, and is prepared again.
+func lacksMailPort(
+	namespace string, policies []networkingv1.NetworkPolicy, workloads []workload,
+) bool {
+	return slices.ContainsFunc(policies, func(p networkingv1.NetworkPolicy) bool {
+		return p.Namespace == namespace && p.Name == mailPolicy
+	}) && !slices.ContainsFunc(workloads, func(w workload) bool {
+		return w.Namespace == namespace && isMailWorkload(&w) && w.replicas > 0
+	})
 }
 
 // listSteps returns services, jobs, plugins and copies. The pods of a service hang on its workload.
@@ -93,6 +107,9 @@ func (ob *objects) listSteps(workloads []workload, pods []corev1.Pod) (all []age
 		all = append(all, o)
 	}
 	for _, w := range workloads {
+		if isMailWorkload(&w) {
+			continue // a part of what the contract calls the relay
+		}
 		o := newObject(&w)
 		o.Running = running[w.Namespace+"/"+w.Labels[labelStep]]
 		all = append(all, o)
@@ -130,6 +147,9 @@ func (ob *objects) removeObject(ctx context.Context, o agent.Object) error {
 	case agent.KindVolume:
 		return ob.removeClaim(ctx, namespace, o)
 	case agent.KindRelay:
+		if err := ob.removeMailPort(ctx, o.Deployment); err != nil {
+			return err
+		}
 		return ignoreNotFound(wrapMutationErr(ob.policies.remove(ctx, namespace, admitPolicy,
 			metav1.DeleteOptions{})))
 	case agent.KindNetwork:

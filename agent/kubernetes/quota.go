@@ -71,6 +71,13 @@ func (ns *namespaces) limitSpace(
 	if err := ns.ensureRange(ctx, meta, rangeSpec(limits)); err != nil {
 		return fmt.Errorf("LimitRange %s: %w", limitName, err)
 	}
+	mail, failed := ns.hasMailPort(ctx, deployment)
+	if failed != nil {
+		return failed
+	}
+	if mail {
+		containers++ // its pod takes no more than our helper in another one
+	}
 	spec := quotaSpec(limits, containers)
 	switch {
 	case err != nil:

@@ -152,7 +152,7 @@ func (vs *volumes) writeVolume(
 		return err
 	}
 	// The other node's services may be written here before any step of this one has run.
-	if err := vs.namespaces.Prepare(ctx, v.Deployment); err != nil {
+	if err := vs.namespaces.prepareNamespace(ctx, v.Deployment); err != nil {
 		return err
 	}
 	if err := vs.ensureClaim(ctx, v); err != nil {

@@ -72,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Subject) {
 		"EndedServiceStaysEnded":     endedServiceStaysEnded,
 		"JobLeavesItsResults":        jobLeavesItsResults,
 		"PersonGetsInside":           personGetsInside,
+		"MailsReachTheAgent":         mailsReachTheAgent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

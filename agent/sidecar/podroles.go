@@ -29,6 +29,11 @@ func runPodRole(ctx context.Context, args []string) (is bool, err error) {
 		return true, measureVolume(args[1], os.Stdout)
 	case "populate":
 		return true, populateVolumes(args[1])
+	case "mail":
+		if len(args) != 3 {
+			return true, errUsage
+		}
+		return true, serveMailPort(ctx, args[1], args[2])
 	case "oom-kills":
 		return true, printOOMKills(os.Stdout)
 	}

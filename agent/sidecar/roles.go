@@ -45,7 +45,8 @@ var errUsage = errors.New("usage: sidecar relay SOCKET [MAILPORT] | " +
 	"sidecar loopback PORT | sidecar listen PORT [SECONDS] | sidecar reach ADDRESS:PORT | " +
 	"sidecar sandbox -- COMMAND [ARG]… | sidecar inside ENVFILE | sidecar lend SOCKET PARENT NAME | " +
 	"sidecar place FOLDER [DELIVERY] | sidecar accept DELIVERY | sidecar hold pod | " +
-	"sidecar oom-kills pod | sidecar pack FOLDER | sidecar unpack FOLDER | " +
+	"sidecar oom-kills pod | sidecar mail PORT AGENTPORT | " +
+	"sidecar pack FOLDER | sidecar unpack FOLDER | " +
 	"sidecar run-job FOLDER PATTERN -- COMMAND [ARG]… | sidecar run-plugin pod | " +
 	"sidecar volume-bytes FOLDER | sidecar populate JSON | sidecar stop-signal NAME [WITHIN]")
 

@@ -73,9 +73,9 @@ func (s clusterTale) checkPods(t *testing.T) {
 		names = append(names, o.Kind+" "+o.Metadata.Name)
 	}
 	slices.Sort(names)
-	want := []string{"Deployment api", "Deployment web", "NetworkPolicy nullops-admit",
-		"NetworkPolicy nullops-deny", "Service api", "Service postgres", "Service web",
-		"StatefulSet postgres"}
+	want := []string{"Deployment api", "Deployment mail", "Deployment web",
+		"NetworkPolicy nullops-admit", "NetworkPolicy nullops-deny", "NetworkPolicy nullops-mail",
+		"Service api", "Service mail", "Service postgres", "Service web", "StatefulSet postgres"}
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, "PersistentVolumeClaim ")
 	})

@@ -48,6 +48,7 @@ func TestKubernetesEndToEnd(t *testing.T) {
 			{"Cancel", cancelAnywhere},
 			{"Masking", masking},
 			{"Isolation", isolation},
+			{"CaughtMails", caughtMails},
 		} {
 			t.Run(s.name, func(t *testing.T) {
 				testpart.Rotate(t)

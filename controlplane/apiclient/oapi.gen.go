@@ -3954,11 +3954,11 @@ type MailList struct {
 	// Refused How many were never stored, since they were too large or the node's disk was full.
 	Refused int64 `json:"refused"`
 
-	// State Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+	// State Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, whose agent on a cluster is of an earlier release; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
 	State MailListState `json:"state"`
 }
 
-// MailListState Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+// MailListState Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, whose agent on a cluster is of an earlier release; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
 type MailListState string
 
 // MailServer defines model for MailServer.

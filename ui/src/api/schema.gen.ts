@@ -7731,7 +7731,7 @@ export interface components {
         };
         MailList: {
             /**
-             * @description Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, as on clusters; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
+             * @description Whether mails are caught: on; off by a setting of the node; service, since a step of the pipeline is called mail and gets them; unsupported by the node, whose agent on a cluster is of an earlier release; old_relay, since an earlier release created the deployment; waiting for a node; gone with the deployment.
              * @enum {string}
              */
             state: "on" | "off" | "service" | "unsupported" | "old_relay" | "waiting" | "gone";

@@ -101,7 +101,8 @@ func noMailsText(s apiclient.MailListState) string {
 	case apiclient.MailListStateService:
 		return "A step of the pipeline is called mail, and gets the mails."
 	case apiclient.MailListStateUnsupported:
-		return "The node cannot catch mails, as clusters cannot yet."
+		return "The node cannot catch mails: its agent is of an earlier release, on a cluster. " +
+			"Upgrade it."
 	case apiclient.MailListStateOldRelay:
 		return "An earlier release made the deployment: retry it, and mails are caught."
 	case apiclient.MailListStateWaiting:

@@ -39,6 +39,12 @@ func main() {
 		record()
 	case "is":
 		checkUser(args[1])
+	case "reach":
+		answer := reach(args[1])
+		fmt.Println(answer)
+		if !strings.HasPrefix(answer, "connected") {
+			os.Exit(1)
+		}
 	case "results":
 		leaveResults(args[1])
 		if args[2] == "stay" {
