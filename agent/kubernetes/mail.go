@@ -28,12 +28,13 @@ const (
 	// mailPolicy is there as long as a deployment is to have a mail port: what it admits is made
 	// after it, and removed before it.
 	mailPolicy = "nullops-mail"
-	// mailNetwork is the value of labelNetwork for the pod that takes mails. It opens no connection.
+	// mailNetwork is the value of labelNetwork for the pod that takes mails. It opens no
+	// connection.
 	mailNetwork = "mail"
 	// mailAgentPort is where the agent asks that pod for connections.
 	mailAgentPort = 1026
-	// mailStart is how long the pod may take until the agent reaches it: the helper's image may have
-	// to be pulled.
+	// mailStart is how long the pod may take until the agent reaches it: the helper's image may
+	// have to be pulled.
 	mailStart = 3 * time.Minute
 )
 
@@ -45,8 +46,8 @@ type mailPorts struct {
 	namespaces *namespaces
 	services   *services
 	mu         sync.Mutex
-	// known are the pods of deployments, as they were last. A pod proves that it is the one, so that
-	// an old address does no harm.
+	// known are the pods of deployments, as they were last. A pod proves that it is the one, so
+	// that an old address does no harm.
 	known map[string]sidecar.MailPod
 }
 
@@ -319,8 +320,8 @@ func (mp *mailPorts) explainNoPod(ctx context.Context, namespace string) error {
 	return agent.ErrNoMailPort
 }
 
-// removeMailPort removes what ensureMailPort made. The policy, which says that there is a port, goes
-// last.
+// removeMailPort removes what ensureMailPort made. The policy, which says that there is a port,
+// goes last.
 func (b *base) removeMailPort(ctx context.Context, deployment string) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -281,6 +281,10 @@ func (p *product) runsRules(t *testing.T) {
 		"--env", "qa", "--tag", "pr-{number}")
 	p.commandSays(t, "changes", "rule", "list")
 	p.commandSays(t, "REVIEW", "rule", "show", "changes")
+	_, errs, code := p.admin.cli(t, "rule", "approve", "changes", "acme/shop#12", "4f2a91c")
+	if code == 0 || !strings.Contains(errs, "acme/shop#12") {
+		t.Errorf("a commit of an unknown pull request is approved: %d %s", code, errs)
+	}
 	p.does(t, "rule", "delete", "changes")
 }
 
@@ -294,7 +298,7 @@ func (p *product) runsSources(t *testing.T) {
 		"--webhook", "generic", "--every", "24h")
 	p.commandSays(t, "platform", "sources", "list")
 	p.commandSays(t, "would be created", "sources", "sync", "platform")
-	p.commandSays(t, commit[:8], "sources", "show", "platform")
+	p.commandSays(t, commit[:7], "sources", "show", "platform")
 	p.commandSays(t, "synced", "sources", "apply", "platform", "--commit", commit)
 	p.commandSays(t, "kind: environment", "export", "environment/night")
 	p.does(t, "sources", "delete", "platform")
