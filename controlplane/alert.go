@@ -1,9 +1,12 @@
 package controlplane
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/nullops/nullops/internal/text"
 )
 
 // AlertID names one alert.
@@ -18,6 +21,28 @@ type AlertCause struct {
 	Environment        EnvironmentID
 	Deployment         DeploymentID
 	Node               NodeID
+}
+
+// What an alert keeps of a cause, in bytes. Parts of causes come from outside: from an agent, or from
+// a registry that says why it refuses.
+const (
+	mostAlertName   = 390
+	mostAlertDetail = 1000
+)
+
+// Clipped returns the cause as an alert keeps it: one that is too long must not keep the alerts of
+// all others from being stored.
+func (c AlertCause) Clipped() AlertCause {
+	c.Subject, c.Label = text.Clip(c.Subject, mostAlertName), text.Clip(c.Label, mostAlertName)
+	c.Detail = text.Clip(c.Detail, mostAlertDetail)
+	return c
+}
+
+// AlertStart is a cause that was found, and from when on its alert counts.
+type AlertStart struct {
+	AlertCause
+	Severity Severity
+	Delay    time.Duration
 }
 
 // Alert is something that needs a person's attention, from its start to its end.
@@ -99,6 +124,9 @@ type ProcessReport struct {
 	RoutesAge float64 `json:"routes_age"`
 	// Answers is what an ingress answered in the last minutes, by environment.
 	Answers map[string]AnswerCount `json:"answers,omitempty"`
+	// MissingKeys are master keys that a control plane does not have, with how many values are
+	// sealed under each.
+	MissingKeys map[string]int64 `json:"missing_keys,omitempty"`
 }
 
 // AnswerCount counts answers, and those with a status of 500 or more.
@@ -124,6 +152,6 @@ type AlertNotice struct {
 // Notice encodes what subscribers are told; base is the address of the UI.
 func (a Alert) Notice(base string) ([]byte, error) {
 	return json.Marshal(AlertNotice{ID: a.ID, Condition: a.Condition, Severity: a.Severity,
-		Summary: a.Summary(), Remedy: a.Remedy(), Link: base + a.Link(),
+		Summary: a.Summary(), Remedy: a.Remedy(), Link: base + cmp.Or(a.Link(), "/alerts"),
 		Environment: a.EnvironmentName, EnvironmentID: a.Environment, Restricted: a.Restricted})
 }

@@ -17,6 +17,10 @@ type AlertRule struct {
 // AlertTampered begins the failure of the job that verifies the audit, if that was changed.
 const AlertTampered = "the audit was tampered with"
 
+// clockJump is the delay of what seems to be so for a moment when the database's clock was set, or
+// its machine slept: everything that tells regularly seems to be late until it does so again.
+const clockJump = 15 * time.Second
+
 // FindAlertRule returns the rule of a condition.
 func FindAlertRule(condition string) (AlertRule, bool) {
 	for _, r := range AlertRules() {
@@ -65,7 +69,7 @@ func deploymentAlertRules() []AlertRule {
 		{"deployment.stuck", SeverityCritical, 0,
 			"Deployment {label} could not be removed completely: {detail}",
 			"Open it: it lists what is left. Try again, or forget it.", ""},
-		{"queue.slow", SeverityWarning, 0, "In {label}, {detail} have waited for too long.",
+		{"queue.slow", SeverityWarning, 0, "In {label}, {detail} waited for too long.",
 			"Add a node, remove deployments, or raise the run limit of the environment's nodes.",
 			"/deployments"},
 		{"ingress.errors", SeverityWarning, time.Minute,
@@ -101,19 +105,19 @@ func platformAlertRules() []AlertRule {
 		{"job.failing", SeverityCritical, 0, "The job {label} of the control plane fails: {detail}",
 			"Read the log of the control plane around the failure.", ""},
 		{"key.missing", SeverityCritical, 0,
-			"The key {label} is missing, and {detail} are sealed under it.",
-			"Add the key to master.keys again, and rotate before you remove it.", ""},
+			"The key {label} is missing: {detail} sealed under it cannot be opened.",
+			"Add the key to master.keys of that process, and rotate before you remove one.", ""},
 		{"database.pool", SeverityWarning, 0,
 			"The {label} has to wait for connections to the database: {detail}.",
 			"Look for slow queries and locks in PostgreSQL, and at the load.", ""},
 		{"database.size", SeverityWarning, 0, "The database has {detail}, more than its limit.",
 			"Give it a larger disk and raise alerts.database, or keep less: audit.keep, removed.keep.",
 			""},
-		{"events.late", SeverityCritical, 0, "Events are {detail} late.",
+		{"events.late", SeverityCritical, clockJump, "Events are {detail} late.",
 			"Read the log of the control plane: notifications are behind.", ""},
-		{"process.lost", SeverityCritical, 0, "The {label} has told nothing for {detail}.",
-			"Check that it runs and reaches the database. One that was removed for good is " +
-				"forgotten after a day.", ""},
+		{"process.lost", SeverityCritical, clockJump, "The {label} has told nothing for {detail}.",
+			"Check that it runs and reaches the database. One that is started again on its machine " +
+				"ends this; one that was removed for good is forgotten after a day.", ""},
 		{"process.clock", SeverityWarning, time.Minute,
 			"The clock of the {label} is {detail} ahead of the database's.",
 			"Let the machine's clock follow a time server.", ""},

@@ -3,7 +3,6 @@
 package main_test
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -13,16 +12,9 @@ import (
 	"time"
 )
 
-// clockVariable names the file of a program's clock.
-const clockVariable = "CHAOS_CLOCK"
-
 // chaosJumps are by how much a clock is set: by more and by less than what the product takes for a
 // clock that was set.
 var chaosJumps = []time.Duration{-3 * time.Hour, -7 * time.Minute, 7 * time.Minute, 3 * time.Hour}
-
-// clock is a machine's, as its programs see it: a file with the seconds that it is off. The
-// machine's own cannot be set, since everything else runs by it too.
-type clock struct{ path string }
 
 // chaosClocks are the clocks of the five machines: a control plane with the ingress, another
 // control plane, the two nodes, and the database.
@@ -57,29 +49,6 @@ func (all *chaosClocks) of(f fault) clock {
 		return all.agents[f.target]
 	default:
 		return all.database
-	}
-}
-
-func newClock(t *testing.T, dir, name string) clock {
-	t.Helper()
-	k := clock{filepath.Join(dir, name+".clock")}
-	if err := os.WriteFile(k.path, make([]byte, 8), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-// set lets the clock jump to so much from what it really is. Monotonic clocks go on.
-func (k clock) set(t *testing.T, off time.Duration) {
-	t.Helper()
-	f, err := os.OpenFile(k.path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	seconds := binary.NativeEndian.AppendUint64(nil, uint64(int64(off/time.Second)))
-	if _, err := f.WriteAt(seconds, 0); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -139,12 +108,4 @@ func buildClocked(t *testing.T) (binary string) {
 	runTool(t, ".", "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-s -w -X main.build=e2e", "-overlay", overlay, "-o", binary, ".")
 	return binary
-}
-
-// preload compiles what gives PostgreSQL another clock.
-func (k clock) preload(t *testing.T) []string {
-	t.Helper()
-	library := strings.TrimSuffix(k.path, ".clock") + ".so"
-	runTool(t, ".", "cc", "-shared", "-fPIC", "-O1", "-o", library, "testdata/chaos_clock.c")
-	return []string{"LD_PRELOAD=" + library, clockVariable + "=" + k.path}
 }

@@ -28,7 +28,7 @@ func (p *product) alertsByCause(t *testing.T) {
 	t.Helper()
 	url := serviceURL(t, p.admin.deployment(t, p.findDeployment(t, "every")), "web")
 	p.admin.put(t, "/registries/closed", object{"host": "127.0.0.1:1", "insecure": true}, nil)
-	p.putEndingCertificate(t, "soon")
+	p.putCertificate(t, "soon", time.Now().Add(3*24*time.Hour))
 	actor := pgtest.QueryValue[string](t, p.database, "SELECT actor FROM audit WHERE seq = 2")
 	p.changeAudit(t, "eve")
 	if said, code := p.backsUpTo(t, "/dev/full"); code == 0 {
@@ -122,15 +122,15 @@ func (p *product) backsUpTo(t *testing.T, file string) (said string, code int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
-// putEndingCertificate uploads a certificate that ends within days.
-func (p *product) putEndingCertificate(t *testing.T, name string) {
+// putCertificate uploads a certificate that ends then.
+func (p *product) putCertificate(t *testing.T, name string, end time.Time) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	made := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"soon.example.org"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(3 * 24 * time.Hour)}
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: end}
 	chain, err := x509.CreateCertificate(rand.Reader, made, made, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

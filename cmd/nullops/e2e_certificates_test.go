@@ -98,9 +98,13 @@ func (o *ordering) orderCertificate(t *testing.T) {
 		t.Errorf("orders says:\n%s", out)
 	}
 	o.await(t, "failing", "503")
+	o.command(t, 0, "certificate", "orders", "acme", "--retry")
+	refused := map[string]string{"certificate.order": "503"}
+	o.awaitAlerts(t, true, refused) // promise: O-02
 	o.Busy.Store(false)
 	o.command(t, 0, "certificate", "orders", "acme", "--retry")
 	o.await(t, "valid", o.host)
+	o.awaitAlerts(t, false, refused) // promise: O-02
 	eventually(t, "the ingress shows what was ordered", func() string {
 		if err := o.visitOverTLS(t); err != nil {
 			return err.Error()

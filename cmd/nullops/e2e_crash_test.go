@@ -333,6 +333,11 @@ func engineDies(t *testing.T, w *world) {
 	expireWhileAway(t, p, n, p.admin.deployReady(t, "short", "short", nil), stays)
 	p.admin.remove(t, stays.Id)
 	n.nothingLeft(t, stays.Id)
+	engine.Kill()
+	gone := map[string]string{"node.check": "The container engine does not answer"}
+	p.awaitAlerts(t, true, gone) // promise: O-02
+	engine.Start()
+	p.awaitAlerts(t, false, gone) // promise: O-02
 }
 
 // bridgeRegistry lets an engine with a network of its own reach the registry at

@@ -26,7 +26,7 @@ func diskTrouble(t *testing.T, w *world) {
 	p := w.product()
 	p.admin.put(t, "/environments/disk", object{"domain": "localhost"}, nil)
 	p.define(t, "disk", webStep("web"))
-	data := smallDisk(t)
+	data := mountDisk(t, "512k")
 	var held atomic.Pointer[chan struct{}]
 	m := &dummyMachine{knobs: dummy.Hooks{Serve: oneAnswer}}
 	m.enrol(t, p, "disky", "disk", agent.Config{Data: data, Build: "e2e",
@@ -41,14 +41,14 @@ func diskTrouble(t *testing.T, w *world) {
 	m.nothingLeft(t, "")
 }
 
-// smallDisk is a file system of 512 KiB.
-func smallDisk(t *testing.T) string {
+// mountDisk is a file system of so many bytes, such as 512k.
+func mountDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("nullops-test", dir, "tmpfs", 0, "size=512k,mode=0700"); err != nil {
+	if err := syscall.Mount("nullops-test", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
 		t.Fatalf("mount a small disk: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })

@@ -103,6 +103,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Traced", traced},
 		{"VaultKeys", vaultKeys},
 		{"CaughtMails", caughtMails},
+		{"AlertCauses", alertCauses},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

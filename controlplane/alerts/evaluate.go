@@ -3,28 +3,21 @@ package alerts
 import (
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
+// findWithin bounds a source: a registry that accepts a connection and never answers must not hold
+// up what is evaluated of everything else.
+const findWithin = 20 * time.Second
+
 // Evaluate finds the causes that are there now, and starts and ends alerts.
 func (a *Alerts) Evaluate(ctx context.Context) error {
-	var causes []controlplane.AlertCause
-	judged := a.storedConditions()
-	for i, s := range a.Sources {
-		if a.Now().Before(a.due[i]) {
-			continue
-		}
-		a.due[i] = a.Now().Add(s.Every)
-		found, err := s.Find(ctx)
-		if err != nil {
-			a.Log.WarnContext(ctx, "causes of alerts are not known", "conditions", s.Conditions,
-				"error", err)
-			continue
-		}
-		causes, judged = append(causes, found...), append(judged, s.Conditions...)
-	}
+	causes, judged := a.askSources(ctx)
+	judged = append(judged, a.storedConditions()...)
 	err := a.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		stored, err := tx.Alerts().ListCauses(ctx, a.Limits)
 		if err != nil {
@@ -36,6 +29,36 @@ func (a *Alerts) Evaluate(ctx context.Context) error {
 		err = a.Beat(ctx)
 	}
 	return err
+}
+
+// askSources asks those that are due, side by side, and returns what they found, and of which
+// conditions: those of a source that could not tell are left as they are.
+func (a *Alerts) askSources(
+	ctx context.Context,
+) (causes []controlplane.AlertCause, judged []string) {
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for i, s := range a.Sources {
+		if a.Now().Before(a.due[i]) {
+			continue
+		}
+		a.due[i] = a.Now().Add(s.Every)
+		asked.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, findWithin)
+			defer cancel()
+			found, err := s.Find(ctx)
+			if err != nil {
+				a.Log.WarnContext(ctx, "causes of alerts are not known", "conditions", s.Conditions,
+					"error", err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			causes, judged = append(causes, found...), append(judged, s.Conditions...)
+		})
+	}
+	asked.Wait()
+	return causes, judged
 }
 
 // storedConditions are those whose causes are in the database.
@@ -53,15 +76,19 @@ func (a *Alerts) storedConditions() []string {
 
 func (a *Alerts) apply(ctx context.Context, tx *postgres.Tx, causes []controlplane.AlertCause,
 	judged []string) error {
-	for _, c := range causes {
+	var starts []controlplane.AlertStart
+	for i, c := range causes {
 		rule, ok := controlplane.FindAlertRule(c.Condition)
 		if !ok {
 			a.Log.ErrorContext(ctx, "a cause has no rule", "condition", c.Condition)
 			continue
 		}
-		if err := tx.Alerts().Start(ctx, c, rule.Severity, a.Delay(rule)); err != nil {
-			return err
-		}
+		causes[i] = c.Clipped()
+		starts = append(starts, controlplane.AlertStart{AlertCause: causes[i],
+			Severity: rule.Severity, Delay: a.Delay(rule)})
+	}
+	if err := tx.Alerts().Start(ctx, starts); err != nil {
+		return err
 	}
 	if err := tx.Alerts().EndOthers(ctx, judged, causes); err != nil {
 		return err

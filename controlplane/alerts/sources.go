@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -62,21 +61,6 @@ func listEndingCertificates(
 		}
 	}
 	return causes, err
-}
-
-// Keys finds master keys that are missing although values are sealed under them.
-func Keys(list func(context.Context) ([]controlplane.KeyState, error)) Source {
-	return Source{Conditions: []string{"key.missing"}, Every: 10 * time.Minute,
-		Find: func(ctx context.Context) (causes []controlplane.AlertCause, err error) {
-			all, err := list(ctx)
-			for _, k := range all {
-				if !k.Present && k.Values > 0 {
-					causes = append(causes, controlplane.AlertCause{Condition: "key.missing",
-						Subject: k.Key, Label: k.Key, Detail: fmt.Sprintf("%d values", k.Values)})
-				}
-			}
-			return causes, err
-		}}
 }
 
 // Registries finds registries that do not answer, or refuse our credentials.

@@ -75,17 +75,17 @@ type Watcher struct {
 	Role    controlplane.ProcessRole
 	Release string
 	// Report reads what only the process knows.
-	Report func() controlplane.ProcessReport
+	Report func(context.Context) controlplane.ProcessReport
 	// Beside is what the process does each time it has told; nil is nothing.
 	Beside func(context.Context) error
 	// Down is told when no control plane is alive, and when one is again; empty tells the log only.
 	Down string
 	Log  *slog.Logger
 
-	// since is when it first told. down is set while no control plane is alive, untold until
-	// Down took the news.
-	since        time.Time
-	down, untold bool
+	// since is when it first told, and reached when it last could. down is set while no control plane
+	// is alive, untold until Down took the news.
+	since, reached time.Time
+	down, untold   bool
 }
 
 // Run tells until ctx ends, and then that the process was stopped.
@@ -105,10 +105,23 @@ func (w *Watcher) Run(ctx context.Context) error {
 }
 
 func (w *Watcher) tell(ctx context.Context) error {
+	alive, err := w.putAlive(ctx)
+	if err == nil {
+		w.reached = time.Now()
+		w.judge(ctx, alive, noSign)
+	} else if w.Role == controlplane.RoleIngress && time.Since(w.reached) > lostAfter &&
+		!w.reached.IsZero() && ctx.Err() == nil {
+		w.judge(ctx, false, noDatabase)
+	}
+	return err
+}
+
+// putAlive tells the database of this process. An ingress learns whether a control plane is alive.
+func (w *Watcher) putAlive(ctx context.Context) (alive bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchEvery)
 	defer cancel()
-	alive := int64(1)
-	err := w.Store.InTx(ctx, func(tx *postgres.Tx) error {
+	live, report := int64(1), w.Report(ctx)
+	err = w.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		asked := time.Now()
 		now, err := tx.DatabaseTime(ctx)
 		if err != nil {
@@ -117,24 +130,21 @@ func (w *Watcher) tell(ctx context.Context) error {
 		// Half the way there and back is the best guess of when the database looked.
 		skew := asked.Add(time.Since(asked) / 2).Sub(now)
 		err = tx.Processes().Put(ctx, controlplane.Process{ID: w.ID, Role: w.Role,
-			Release: w.Release, Skew: skew, Report: w.Report()})
+			Release: w.Release, Skew: skew, Report: report})
 		if err == nil && w.Role == controlplane.RoleIngress {
-			alive, err = tx.Processes().CountLive(ctx, controlplane.RoleControlPlane, lostAfter)
+			live, err = tx.Processes().CountLive(ctx, controlplane.RoleControlPlane, lostAfter)
 		}
 		return err
 	})
-	if err == nil {
-		w.judge(ctx, alive > 0)
-	}
 	if err == nil && w.Beside != nil {
 		err = w.Beside(ctx)
 	}
-	return err
+	return live > 0, err
 }
 
 // judge tells once that the control plane is gone, and once that it is back. Both may have been
 // started at the same time, so it waits before it believes the first.
-func (w *Watcher) judge(ctx context.Context, alive bool) {
+func (w *Watcher) judge(ctx context.Context, alive bool, why string) {
 	if w.since.IsZero() {
 		w.since = time.Now()
 	}
@@ -148,7 +158,7 @@ func (w *Watcher) judge(ctx context.Context, alive bool) {
 	if !w.untold || w.Down == "" {
 		return
 	}
-	if err := post(ctx, w.Down, downMessage(w.down)); err != nil {
+	if err := post(ctx, w.Down, downMessage(w.down, why)); err != nil {
 		w.Log.WarnContext(ctx, "setting alerts.down: nobody was told; it is tried again",
 			"error", err)
 		return
@@ -156,15 +166,23 @@ func (w *Watcher) judge(ctx context.Context, alive bool) {
 	w.untold = false
 }
 
-func downMessage(down bool) []byte {
+// Why an ingress says that the control plane is down. Without the database no control plane can do
+// anything, nor tell anybody.
+const (
+	noSign = "No control plane has given a sign of life for 45 seconds. Check that it runs and " +
+		"reaches its database."
+	noDatabase = "The ingress has not reached the database for 45 seconds, without which no control " +
+		"plane works. Check that PostgreSQL runs, and the network to it."
+)
+
+func downMessage(down bool, why string) []byte {
 	m := struct {
 		Event     string `json:"event"`
 		Condition string `json:"condition"`
 		Summary   string `json:"summary"`
 	}{"alert.ended", "controlplane.down", "A control plane is alive again."}
 	if down {
-		m.Event, m.Summary = "alert.started", "No control plane has given a sign of life for "+
-			"45 seconds. Check that it runs and reaches its database."
+		m.Event, m.Summary = "alert.started", why
 	}
 	b, _ := json.Marshal(m) // It cannot fail: these are strings.
 	return b

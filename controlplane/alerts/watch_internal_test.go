@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -34,13 +35,16 @@ func TestWatcher_WatchesTheControlPlane(t *testing.T) {
 	}))
 	defer server.Close()
 	url := pgtest.URL(t, migrations.FS)
-	w := &Watcher{Store: pgtest.Open(t, url), ID: "host/1/ingress", Role: controlplane.RoleIngress,
+	link, through := pgtest.NewProxy(t, url)
+	w := &Watcher{Store: pgtest.Open(t, through), ID: "host/1/ingress", Role: controlplane.RoleIngress,
 		Release: "v1", Down: server.URL, Log: slog.New(slog.DiscardHandler),
-		Report: func() controlplane.ProcessReport { return controlplane.ProcessReport{RoutesAge: 1} }}
+		Report: func(context.Context) controlplane.ProcessReport {
+			return controlplane.ProcessReport{RoutesAge: 1}
+		}}
 	expect := func(when string, want ...string) {
 		t.Helper()
-		if err := w.tell(t.Context()); err != nil {
-			t.Fatal(err)
+		if err := w.tell(t.Context()); (err != nil) != strings.HasPrefix(when, "without") {
+			t.Fatalf("%s: %v", when, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -66,6 +70,15 @@ func TestWatcher_WatchesTheControlPlane(t *testing.T) {
 	expect("when one is back", down, back)
 	pgtest.Exec(t, url, "UPDATE processes SET stopped_at = now() WHERE role = 'controlplane'")
 	expect("when it was stopped", down, back, down)
+	pgtest.Exec(t, url, "UPDATE processes SET stopped_at = NULL, seen_at = now()")
+	expect("when it is back again", down, back, down, back)
+	link.SetDown(true)
+	expect("without the database at first", down, back, down, back)
+	w.reached = time.Now().Add(-time.Minute)
+	expect("without the database for a minute", down, back, down, back, "reached the database")
+	link.SetDown(false)
+	pgtest.Exec(t, url, "UPDATE processes SET seen_at = now()")
+	expect("when the database is back", down, back, down, back, "reached the database", back)
 	seen := pgtest.QueryValue[string](t, url, `SELECT report ->> 'routes_age' || ' ' ||
 		(abs(skew) < 5)::text FROM processes WHERE id = 'host/1/ingress'`)
 	if seen != "1 true" {

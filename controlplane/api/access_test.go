@@ -763,8 +763,9 @@ func (w *world) before(id string, d controlplane.Deployment) {
 		w.leaveVerdict(d)
 	case "acknowledgeAlert":
 		w.expectSaved(nil, w.store.InTx(w.t.Context(), func(tx *postgres.Tx) error {
-			return tx.Alerts().Start(w.t.Context(), controlplane.AlertCause{Condition: "job.failing",
-				Subject: "expire"}, controlplane.SeverityCritical, 0)
+			return tx.Alerts().Start(w.t.Context(), []controlplane.AlertStart{{
+				AlertCause: controlplane.AlertCause{Condition: "job.failing", Subject: "expire"},
+				Severity:   controlplane.SeverityCritical}})
 		}))
 		pgtest.Exec(w.t, w.database, "UPDATE alerts SET id = '01890a5d-ac96-774b-bcce-b302099a8057'")
 	case "endLogLevel":

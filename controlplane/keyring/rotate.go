@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +43,34 @@ func (k *Keyring) ListKeys(
 		return err
 	})
 	return all, err
+}
+
+// CountUnderMissingKeys returns the keys that values are sealed under and that this process does not
+// have, with how many values each has. Each key that was ever used has a check, so that nothing is
+// counted while none is missing.
+func (k *Keyring) CountUnderMissingKeys(
+	ctx context.Context, actor access.Actor,
+) (missing map[string]int64, err error) {
+	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	var checks map[string]controlplane.Sealed
+	err = k.store.Read(ctx, func(tx *postgres.Tx) error {
+		checks, err = tx.MasterKeys().ListChecks(ctx)
+		return err
+	})
+	missing = map[string]int64{}
+	lacks := func(kid string) bool { return !k.hasKey(kid) }
+	if err != nil || !slices.ContainsFunc(slices.Collect(maps.Keys(checks)), lacks) {
+		return missing, err
+	}
+	all, err := k.ListKeys(ctx, actor)
+	for _, s := range all {
+		if !s.Present && s.Values > 0 {
+			missing[s.Key] = s.Values
+		}
+	}
+	return missing, err
 }
 
 func (k *Keyring) keyStates(uses []controlplane.KeyUse) []controlplane.KeyState {

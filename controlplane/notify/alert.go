@@ -33,6 +33,7 @@ func (m *message) readAlert(data []byte) error {
 
 // alertSubject is the alert as far as decides who may see it.
 func (m message) alertSubject() (a controlplane.Alert) {
+	a.Condition = m.Alert.Condition
 	a.Project, a.Environment, a.Restricted = m.project, m.environment, m.restricted
 	if m.Deployment != nil {
 		a.Deployment = controlplane.DeploymentID(m.Deployment.ID)

@@ -20,6 +20,7 @@ func TestHandOut_TellsOfAlerts(t *testing.T) {
 	w.hook("vault", "http://127.0.0.1:1/"+secret, func(p *WebhookPut) {
 		p.Events, p.Environment = []string{"alert.started"}, "vault"
 	})
+	w.execSQL("INSERT INTO grants (team_id, environment_id, level) VALUES ('ID40', 'ID10', 'full')")
 	for i, name := range []string{"root", "full", "reader", "stranger"} {
 		id := controlplane.UserID(idPrefix + "0" + string(rune('1'+i)))
 		actor := access.User(controlplane.User{ID: id, Name: name, Role: controlplane.RoleUser}, nil)
@@ -33,12 +34,13 @@ func TestHandOut_TellsOfAlerts(t *testing.T) {
 		{"deployment_id", "'ID30'", "root full reader", "all"},
 		{"deployment_id", "'ID31'", "root", "all vault"},
 		{"node_id", "'ID25'", "root", "all"},
-		{"node_id", "NULL", "root", "all"},
+		{"node_id", "NULL", "root", "all"}, // it was deleted; its environment is there
 	} {
 		w.execSQL("DELETE FROM deliveries")
 		w.execSQL(`INSERT INTO notices (event, ` + c.about + `, data) VALUES ('alert.started', ` +
 			c.data + `, '{"condition": "node.disk", "severity": "critical", "summary": "It is full.",
-			"remedy": "Make room.", "link": "http://nullops.test/nodes/alpha"}')`)
+			"remedy": "Make room.", "link": "http://nullops.test/nodes/alpha",
+			"environment_id": "` + idPrefix + `10"}')`)
 		if n, err := w.handOut(t.Context()); n != 1 || err != nil {
 			t.Fatalf("%d notices taken: %v", n, err)
 		}

@@ -48,7 +48,10 @@ func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice cont
 	if err != nil {
 		return err
 	}
-	if err := n.tellCreator(ctx, tx, m); err != nil {
+	if err := n.tellCreator(ctx, tx, m, ""); err != nil {
+		return err
+	}
+	if err := n.tellHolders(ctx, tx, m); err != nil {
 		return err
 	}
 	for _, w := range hooks {
@@ -58,7 +61,7 @@ func (n *Notifier) queueNotice(ctx context.Context, tx *postgres.Tx, notice cont
 			}
 		}
 	}
-	if n.Mail.Server == "" || m.Deployment == nil && m.Alert == nil {
+	if n.Mail.Server == "" || m.Deployment == nil && m.Alert == nil && !m.concernsBudget() {
 		return nil
 	}
 	return n.mailAll(ctx, tx, m, choices)
@@ -110,6 +113,9 @@ func (m message) maySee(
 ) (bool, error) {
 	if !u.Active {
 		return false, nil
+	}
+	if m.concernsBudget() {
+		return u.Role == controlplane.RoleAdmin, nil
 	}
 	grants, err := tx.Teams().ListGrants(ctx, u.ID)
 	if err != nil {

@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -63,8 +64,44 @@ var creatorNotices = map[string]controlplane.PersonNoticeKind{
 	"deployment.degraded": controlplane.NoticeDegraded,
 	"deployment.expiring": controlplane.NoticeExpiring}
 
+// mostHolders is how many deployments of a budget's subject have their creators told.
+const mostHolders = 500
+
+// tellHolders leaves a notice for those whose deployments will be removed because a budget is used
+// up, which otherwise only admins would know.
+func (n *Notifier) tellHolders(ctx context.Context, tx *postgres.Tx, m message) error {
+	if m.Event != "budget.removing" {
+		return nil
+	}
+	scope, _ := m.Data["scope"].(string)
+	subject, _ := m.Data["subject"].(string)
+	reason, _ := m.Data["reason"].(string)
+	ids, err := tx.Ledger().ListHeldOf(ctx, controlplane.Budget{
+		Scope: controlplane.UsageGroup(scope), Subject: subject}, mostHolders)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		about, err := n.readNotice(ctx, tx, controlplane.Notice{At: m.At, Deployment: id,
+			Event: "deployment.expiring", Data: []byte("{}")})
+		if controlplane.KindOf(err) == controlplane.NotFound {
+			continue
+		}
+		if err == nil {
+			err = n.tellCreator(ctx, tx, about, reason)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tellCreator leaves a notice for the person who created the deployment, if they may still see it.
-func (n *Notifier) tellCreator(ctx context.Context, tx *postgres.Tx, m message) error {
+// body is what the notice says; empty is what such a notice usually says.
+func (n *Notifier) tellCreator(
+	ctx context.Context, tx *postgres.Tx, m message, body string,
+) error {
 	kind, ok := creatorNotices[m.Event]
 	if !ok || m.Deployment == nil {
 		return nil
@@ -79,7 +116,7 @@ func (n *Notifier) tellCreator(ctx context.Context, tx *postgres.Tx, m message) 
 	d := m.Deployment
 	return tx.Inbox().Add(ctx, controlplane.PersonNotice{User: found[0].ID, Kind: kind,
 		Deployment: controlplane.DeploymentID(d.ID), Subject: creatorSubject(kind, d),
-		Body: creatorBody(kind, d), Link: "/d/" + d.ID})
+		Body: cmp.Or(body, creatorBody(kind, d)), Link: "/d/" + d.ID})
 }
 
 func creatorSubject(kind controlplane.PersonNoticeKind, d *deployment) string {

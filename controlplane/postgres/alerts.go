@@ -51,17 +51,27 @@ func (t Alerts) ListCauses(
 	return all, nil
 }
 
-// Start starts the alert of a cause, or goes on with it. It counts after the delay.
-func (t Alerts) Start(ctx context.Context, c controlplane.AlertCause,
-	severity controlplane.Severity, delay time.Duration) error {
-	err := t.q.StartAlert(ctx, dbsqlc.StartAlertParams{
-		ID: controlplane.NewID[string](), Condition: c.Condition, Subject: c.Subject,
-		Severity: string(severity), Label: escapeUnstorable(c.Label),
-		Detail: escapeUnstorable(c.Detail), ProjectID: nullIfEmpty(c.Project),
-		EnvironmentID: nullIfEmpty(c.Environment), DeploymentID: nullIfEmpty(c.Deployment),
-		NodeID: nullIfEmpty(c.Node), DelaySeconds: delay.Seconds()})
-	if err != nil {
-		return fmt.Errorf("start alert %s: %w", c.Condition, translateError(err))
+// Start starts the alerts of causes, or goes on with them. They count after their delay.
+func (t Alerts) Start(ctx context.Context, all []controlplane.AlertStart) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var p dbsqlc.StartAlertsParams
+	for _, a := range all {
+		p.Ids = append(p.Ids, controlplane.NewID[string]())
+		p.Conditions = append(p.Conditions, a.Condition)
+		p.Subjects = append(p.Subjects, escapeUnstorable(a.Subject))
+		p.Severities = append(p.Severities, string(a.Severity))
+		p.Labels = append(p.Labels, escapeUnstorable(a.Label))
+		p.Details = append(p.Details, escapeUnstorable(a.Detail))
+		p.Projects = append(p.Projects, string(a.Project))
+		p.Environments = append(p.Environments, string(a.Environment))
+		p.Deployments = append(p.Deployments, string(a.Deployment))
+		p.Nodes = append(p.Nodes, string(a.Node))
+		p.Delays = append(p.Delays, a.Delay.Seconds())
+	}
+	if err := t.q.StartAlerts(ctx, p); err != nil {
+		return fmt.Errorf("start alerts: %w", translateError(err))
 	}
 	return nil
 }
@@ -72,7 +82,7 @@ func (t Alerts) EndOthers(
 ) error {
 	var seen, subjects []string
 	for _, c := range causes {
-		seen, subjects = append(seen, c.Condition), append(subjects, c.Subject)
+		seen, subjects = append(seen, c.Condition), append(subjects, escapeUnstorable(c.Subject))
 	}
 	if err := t.q.ForgetShortAlerts(ctx, conditions, seen, subjects); err != nil {
 		return fmt.Errorf("forget short alerts: %w", err)

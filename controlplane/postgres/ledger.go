@@ -136,6 +136,9 @@ func (t Ledger) Shift(ctx context.Context, by time.Duration, since, until time.T
 	if err := t.q.ShiftOpenUsage(ctx, by.Seconds()); err != nil {
 		return wrapLedger("shift intervals", err)
 	}
+	if err := t.q.ShiftBudgetRemovals(ctx, by.Seconds()); err != nil {
+		return wrapLedger("shift removals", err)
+	}
 	return wrapLedger("shift events", t.q.ShiftUsageEvents(ctx, by.Seconds(), since, until))
 }
 

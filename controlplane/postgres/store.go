@@ -109,6 +109,18 @@ func isStarting(err error) bool {
 	return ok && refused.Code == codeStarting || errors.Is(err, syscall.ECONNREFUSED)
 }
 
+// OpenApart opens so many connections to the same database, apart from the store's own: for work
+// that has to go on when all of those are in use, such as telling that they are.
+func (s *Store) OpenApart(ctx context.Context, connections int32) (*Store, error) {
+	conf := s.pool.Config()
+	conf.MaxConns, conf.MinConns = connections, 0
+	pool, err := pgxpool.NewWithConfig(ctx, conf)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return &Store{pool: pool, auditKey: s.auditKey, patient: make(chan struct{}, connections)}, nil
+}
+
 // Close waits for connections in use and closes them all.
 func (s *Store) Close() { s.pool.Close() }
 

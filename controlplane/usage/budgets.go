@@ -151,11 +151,16 @@ func (u *Usage) DeleteBudget(ctx context.Context, actor access.Actor, name strin
 }
 
 // CheckBudgets gives the notices that are due, and returns the deployments that are removed now:
-// those of budgets for which an admin chose that, a day after the notice.
+// those of budgets for which an admin chose that, a day after the notice. The ledger comes first:
+// it sees whether the database's clock was set, which must not shorten that day. Like WriteLedger,
+// nobody calls it twice at once.
 func (u *Usage) CheckBudgets(
 	ctx context.Context, actor access.Actor,
 ) (remove []controlplane.DeploymentID, err error) {
 	if err := access.Check(actor, access.Admin, access.Object{}); err != nil {
+		return nil, err
+	}
+	if _, err := u.WriteLedger(ctx, actor); err != nil {
 		return nil, err
 	}
 	err = u.store.InTx(ctx, func(tx *postgres.Tx) error {

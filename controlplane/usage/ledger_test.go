@@ -258,3 +258,31 @@ func TestBudgets_NoticesAndRemovals(t *testing.T) {
 		t.Errorf("with a larger amount: %d removed, notices %q", n, said)
 	}
 }
+
+// The day between the notice and the first removal is a day, also if the database's clock is set by
+// ten years meanwhile.
+func TestBudgets_DayOutlivesAJump(t *testing.T) {
+	r := newRig(t)
+	r.writeLedger(t)
+	pgtest.Exec(t, r.url, `UPDATE usage_open SET millicores = 3600 * 1000`) // An hour each second.
+	r.age(t, 60)
+	err := r.PutBudget(t.Context(), fleet, controlplane.Budget{Name: "shop",
+		Scope: controlplane.ByProject, Subject: "shop", Measure: controlplane.MeasureCPUHours,
+		Amount: 10, Remove: true})
+	if err == nil {
+		_, err = r.CheckBudgets(t.Context(), access.System("budget"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, r.url, `UPDATE usage_open SET since = since - interval '10 years';
+		UPDATE usage_clock SET at = at - interval '10 years';
+		UPDATE budget_notices SET remove_at = remove_at - interval '10 years'`)
+	ids, err := r.restarted().CheckBudgets(t.Context(), access.System("budget"))
+	left := pgtest.QueryValue[float64](t, r.url, `SELECT extract(epoch FROM remove_at - now())
+		/ 3600 FROM budget_notices WHERE remove_at IS NOT NULL`)
+	// promise: G-21
+	if err != nil || len(ids) != 0 || left < 23 || left > 24.1 {
+		t.Errorf("after a jump, %d are removed, %.1f hours are left, error %v", len(ids), left, err)
+	}
+}

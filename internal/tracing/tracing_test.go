@@ -181,7 +181,29 @@ func TestHandler_HostileTraceparent(t *testing.T) {
 	}
 }
 
-// Without the variables there is no tracing, and a sampler that does not exist is refused.
+// Whoever has found an id that is sampled, and sends it again and again, gets hardly more traces
+// than their share: otherwise a stranger could fill the collector, and slow the ingress down.
+func TestRequest_StrangersChooseNoIDs(t *testing.T) {
+	server := httptest.NewServer(&received{})
+	t.Cleanup(server.Close)
+	traces := start(t, server.URL, "OTEL_TRACES_SAMPLER", "parentbased_traceidratio",
+		"OTEL_TRACES_SAMPLER_ARG", "0.01")
+	defer stop(t, traces)
+	const all = 50_000
+	traced := 0
+	for range all {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Traceparent", "00-00000000000000000000000000000001-0000000000000001-01")
+		if _, end := tracing.Request(r, "ingress"); end != nil {
+			traced++
+			end(http.StatusOK)
+		}
+	}
+	if traced == 0 || traced > all*3/100 {
+		t.Errorf("%d of %d requests are traced", traced, all)
+	}
+}
+
 // Of requests without a trace, the share that the sampler says is traced, under ids of their own; a
 // request that is not has no header. A stranger's mark changes nothing.
 func TestRequest_SamplesAShare(t *testing.T) {
@@ -218,6 +240,7 @@ func TestRequest_SamplesAShare(t *testing.T) {
 	}
 }
 
+// Without the variables there is no tracing, and a sampler that does not exist is refused.
 func TestStart_Settings(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	if traces, err := tracing.Start(t.Context(), "test", "1.0", log); err != nil || traces != nil {

@@ -10,9 +10,14 @@ ON CONFLICT (id) DO UPDATE SET seen_at = now(), skew = excluded.skew, report = e
 UPDATE processes SET stopped_at = now() WHERE id = @id;
 
 -- name: DeleteOldProcesses :exec
--- What was stopped, and what has been missing for so long that nobody waits for it.
-DELETE FROM processes WHERE stopped_at < now() - interval '1 minute'
-    OR seen_at < now() - interval '1 day';
+-- What was stopped, what has been missing for so long that nobody waits for it, and what crashed
+-- and was started again on its machine since: that is another process.
+DELETE FROM processes p WHERE p.stopped_at < now() - interval '1 minute'
+    OR p.seen_at < now() - interval '1 day'
+    OR p.seen_at < now() - interval '45 seconds' AND EXISTS (SELECT FROM processes q
+        WHERE q.role = p.role AND split_part(q.id, '/', 1) = split_part(p.id, '/', 1)
+            AND q.started_at > p.seen_at AND q.stopped_at IS NULL
+            AND q.seen_at >= now() - interval '45 seconds');
 
 -- name: CountLiveProcesses :one
 -- How many processes of a role have told of themselves lately.
@@ -53,9 +58,12 @@ WITH causes AS (
     UNION ALL
     SELECT 'node.check', n.id::text || '/' || (c ->> 'id'), n.name,
         left(c ->> 'detail', 1000), NULL, n.environment_id, NULL, n.id
-    FROM nodes n, jsonb_array_elements(CASE jsonb_typeof(n.inventory -> 'checks')
-        WHEN 'array' THEN n.inventory -> 'checks' ELSE '[]' END) c
-    WHERE n.status = 'online' AND c ->> 'severity' = 'critical'
+    -- An agent that lies must not fill the list: its first checks are enough to look at it.
+    FROM nodes n, LATERAL (SELECT e AS c FROM jsonb_array_elements(
+        CASE jsonb_typeof(n.inventory -> 'checks')
+        WHEN 'array' THEN n.inventory -> 'checks' ELSE '[]' END) e
+        WHERE e ->> 'severity' = 'critical' LIMIT 20) f
+    WHERE n.status = 'online'
     UNION ALL
     SELECT 'node.disk', n.id::text, n.name,
         ((n.vitals ->> 'disk_free')::bigint >> 20) || ' MiB free', NULL, n.environment_id, NULL,
@@ -65,8 +73,10 @@ WITH causes AS (
         AND (n.vitals ->> 'disk_free')::bigint < coalesce(
             nullif((n.settings ->> 'disk_floor_mib')::bigint, 0) << 20, @disk_floor::bigint)
     UNION ALL
-    SELECT 'node.disk_filling', n.id::text, n.name, round((s.free_now / -s.slope / 3600)::numeric)
-        || ' hours', NULL, n.environment_id, NULL, n.id
+    SELECT 'node.disk_filling', n.id::text, n.name,
+        CASE WHEN s.free_now / -s.slope < 5400 THEN 'an hour'
+            ELSE round((s.free_now / -s.slope / 3600)::numeric) || ' hours' END,
+        NULL, n.environment_id, NULL, n.id
     FROM nodes n JOIN LATERAL (
         SELECT regr_slope(u.disk_free, extract(epoch FROM u.at)) AS slope,
             (array_agg(u.disk_free ORDER BY u.at DESC))[1] AS free_now, count(*) AS samples
@@ -88,7 +98,8 @@ WITH causes AS (
         d.environment_id, d.id, NULL
     FROM deployments d WHERE d.status = 'stuck'
     UNION ALL
-    SELECT 'queue.slow', e.id::text, e.name, count(*) || ' runs', NULL, e.id, NULL, NULL
+    SELECT 'queue.slow', e.id::text, e.name,
+        count(*) || CASE WHEN count(*) = 1 THEN ' run' ELSE ' runs' END, NULL, e.id, NULL, NULL
     FROM queue q JOIN deployments d ON d.id = q.deployment_id
     JOIN environments e ON e.id = d.environment_id
     WHERE q.left_at IS NULL
@@ -140,6 +151,13 @@ WITH causes AS (
     FROM processes p WHERE p.stopped_at IS NULL AND p.seen_at >= now() - interval '45 seconds'
         AND (p.report ->> 'pool_exhausted')::boolean
     UNION ALL
+    SELECT 'key.missing', p.id || '/' || k.key, k.key || ' of the ' || p.role || ' '
+        || split_part(p.id, '/', 1), k.value || CASE WHEN k.value = '1' THEN ' value' ELSE ' values'
+        END, NULL, NULL, NULL, NULL
+    FROM processes p, jsonb_each_text(CASE jsonb_typeof(p.report -> 'missing_keys')
+        WHEN 'object' THEN p.report -> 'missing_keys' ELSE '{}' END) k
+    WHERE p.stopped_at IS NULL AND p.seen_at >= now() - interval '45 seconds'
+    UNION ALL
     SELECT 'ingress.stale', p.id, split_part(p.id, '/', 1),
         round((p.report ->> 'routes_age')::numeric) || ' seconds', NULL, NULL, NULL, NULL
     FROM processes p WHERE p.stopped_at IS NULL AND p.seen_at >= now() - interval '45 seconds'
@@ -162,13 +180,22 @@ SELECT condition::text AS condition, subject::text AS subject, label::text AS la
     coalesce(node_id::text, '')::text AS node_id
 FROM causes;
 
--- name: StartAlert :exec
--- A cause was found: its alert starts, or goes on.
+-- name: StartAlerts :exec
+-- Causes were found: their alerts start, or go on. All at once: when a network fails there are
+-- thousands.
 INSERT INTO alerts (id, condition, subject, severity, label, detail, project_id, environment_id,
     deployment_id, node_id, active_at)
-VALUES (@id, @condition, @subject, @severity, @label, @detail, sqlc.narg(project_id),
-    sqlc.narg(environment_id), sqlc.narg(deployment_id), sqlc.narg(node_id),
-    now() + make_interval(secs => @delay_seconds::double precision))
+SELECT DISTINCT ON (c.condition, c.subject) c.id, c.condition, c.subject, c.severity, c.label,
+    c.detail, nullif(c.project, '')::uuid, nullif(c.environment, '')::uuid,
+    nullif(c.deployment, '')::uuid, nullif(c.node, '')::uuid,
+    now() + make_interval(secs => c.delay)
+FROM (SELECT unnest(@ids::uuid[]) AS id, unnest(@conditions::text[]) AS condition,
+        unnest(@subjects::text[]) AS subject, unnest(@severities::text[]) AS severity,
+        unnest(@labels::text[]) AS label, unnest(@details::text[]) AS detail,
+        unnest(@projects::text[]) AS project, unnest(@environments::text[]) AS environment,
+        unnest(@deployments::text[]) AS deployment, unnest(@nodes::text[]) AS node,
+        unnest(@delays::double precision[]) AS delay) c
+ORDER BY c.condition, c.subject
 ON CONFLICT (condition, subject) WHERE ended_at IS NULL DO UPDATE
 SET severity = excluded.severity, label = excluded.label, detail = excluded.detail
 WHERE (alerts.severity, alerts.label, alerts.detail)

@@ -46,6 +46,11 @@ UPDATE usage_open SET since = since + make_interval(secs => @by_seconds::double 
 UPDATE usage_events SET at = at + make_interval(secs => @by_seconds::double precision)
 WHERE at >= @since AND at <= @until;
 
+-- name: ShiftBudgetRemovals :exec
+-- The notice that people have before something is removed does not end because a clock was set.
+UPDATE budget_notices SET remove_at = remove_at + make_interval(secs => @by_seconds::double precision)
+WHERE remove_at IS NOT NULL;
+
 -- name: InsertLedgerRow :one
 INSERT INTO usage_ledger (kind, deployment_id, deployment, project_id, project, environment_id,
     environment, node, team, person, from_at, until_at, millicore_seconds, memory_mib_seconds,

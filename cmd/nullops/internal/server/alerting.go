@@ -39,6 +39,10 @@ func (a AlertSettings) check() error {
 	return nil
 }
 
+// watchConnections is how many connections to the database a process has for alerts, and to tell
+// that it is alive: both go on when all others are in use, which is itself an alert.
+const watchConnections = 2
+
 // off is for a limit that is switched off: nothing waits for so long.
 const off = 100 * 365 * 24 * time.Hour
 
@@ -57,22 +61,19 @@ func (b *serverBase) newAlerts() *alerts.Alerts {
 	limits.Backup = limitOr(s.Backup, time.Hour)
 	limits.Database = int64(s.Database) << 20
 	actor := access.System("alerts")
-	return alerts.New(alerts.Config{Store: b.store, Limits: limits, URL: b.settings.HTTP.URL,
+	return alerts.New(alerts.Config{Store: b.watch, Limits: limits, URL: b.settings.HTTP.URL,
 		Log: b.logOf("alerts"), Beat: alerts.NewHeartbeat(s.Heartbeat, time.Now),
 		Sources: []alerts.Source{
-			alerts.Certificates(b.store, time.Now), alerts.DefinitionSources(b.store),
+			alerts.Certificates(b.watch, time.Now), alerts.DefinitionSources(b.watch),
 			alerts.Registries(func(ctx context.Context) (map[string]string, error) {
 				return b.catalog.CheckRegistries(ctx, actor)
-			}),
-			alerts.Keys(func(ctx context.Context) ([]controlplane.KeyState, error) {
-				return b.keys.ListKeys(ctx, actor)
 			}),
 		}})
 }
 
 // runAlerts evaluates alerts, in whichever control plane claims that.
 func (b *serverBase) runAlerts(ctx context.Context) error {
-	worker := jobs.New(b.store, b.logOf("jobs"), jobs.EvaluateAlerts(b.alerts))
+	worker := jobs.New(b.watch, b.logOf("jobs"), jobs.EvaluateAlerts(b.alerts))
 	worker.Ran = b.metrics.jobRan
 	return worker.Run(ctx)
 }
@@ -80,7 +81,7 @@ func (b *serverBase) runAlerts(ctx context.Context) error {
 // tellAlive tells the others that this process is alive, and what only it knows.
 func (b *serverBase) tellAlive(ctx context.Context, role controlplane.ProcessRole) error {
 	report := processReport{base: b}
-	w := alerts.Watcher{Store: b.store, ID: b.processID(role), Role: role, Release: release,
+	w := alerts.Watcher{Store: b.watch, ID: b.processID(role), Role: role, Release: release,
 		Report: report.read, Beside: b.newDiagnosis(role).Follow, Down: b.settings.Alerts.Down,
 		Log: b.logOf("alerts")}
 	return w.Run(ctx)
@@ -91,6 +92,9 @@ const (
 	errorWindow = 30
 	// exhaustedFor is in how many reports in a row the pool was used up, to be exhausted.
 	exhaustedFor = 3
+	// keysEvery is how often a control plane looks whether it has all keys; keysWithin bounds that.
+	keysEvery  = time.Minute
+	keysWithin = 5 * time.Second
 )
 
 // processReport turns counters into what happened lately.
@@ -98,11 +102,14 @@ type processReport struct {
 	base      *serverBase
 	waits     int64
 	exhausted int
+	// missing are the keys that this control plane does not have, as it last found at looked.
+	missing map[string]int64
+	looked  time.Time
 	// answers are the counters at the last reports.
 	answers []map[string]controlplane.AnswerCount
 }
 
-func (p *processReport) read() (r controlplane.ProcessReport) {
+func (p *processReport) read(ctx context.Context) (r controlplane.ProcessReport) {
 	pool := p.base.store.Stats()
 	r.PoolWaits, p.waits = pool.Waited-p.waits, pool.Waited
 	if p.exhausted++; pool.InUse < pool.Max || r.PoolWaits == 0 {
@@ -111,7 +118,25 @@ func (p *processReport) read() (r controlplane.ProcessReport) {
 	r.PoolExhausted = p.exhausted >= exhaustedFor
 	r.RoutesAge = p.base.metrics.routesAge().Seconds()
 	r.Answers = p.recentAnswers()
+	r.MissingKeys = p.findMissingKeys(ctx)
 	return r
+}
+
+// findMissingKeys counts what is sealed under keys that this process does not have, as happens when
+// another one was given a new key first. An ingress with keys of its own opens none of that.
+func (p *processReport) findMissingKeys(ctx context.Context) map[string]int64 {
+	if p.base.keys == nil || !p.looked.IsZero() && time.Since(p.looked) < keysEvery {
+		return p.missing
+	}
+	ctx, cancel := context.WithTimeout(ctx, keysWithin)
+	defer cancel()
+	missing, err := p.base.keys.CountUnderMissingKeys(ctx, access.System("alerts"))
+	if err != nil {
+		p.base.log.WarnContext(ctx, "which keys are missing is not known", "error", err)
+		return p.missing
+	}
+	p.looked, p.missing = time.Now(), missing
+	return p.missing
 }
 
 func (p *processReport) recentAnswers() map[string]controlplane.AnswerCount {

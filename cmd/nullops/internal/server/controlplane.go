@@ -86,9 +86,11 @@ func ingressCommand() *cobra.Command {
 
 // serverBase is what control plane and ingress are both built on, bottom-up.
 type serverBase struct {
-	settings     Settings
-	log          *slog.Logger
-	store        *postgres.Store
+	settings Settings
+	log      *slog.Logger
+	store    *postgres.Store
+	// watch are connections of its own for alerts, see watchConnections.
+	watch        *postgres.Store
 	listener     *postgres.Listener
 	keys         *keyring.Keyring
 	catalog      *catalog.Catalog
@@ -156,6 +158,9 @@ func (b *serverBase) close() {
 	if b.images != nil {
 		b.images.Close()
 	}
+	if b.watch != nil {
+		b.watch.Close()
+	}
 	b.store.Close()
 }
 
@@ -201,6 +206,9 @@ func (b *serverBase) buildServices(
 		KeepRemoved: time.Duration(b.settings.Removed.Keep) * 24 * time.Hour})
 	b.notify, b.reviews = b.newNotifier(own), b.newReviewer(own)
 	b.sources = b.newSources(own)
+	if b.watch, err = b.store.OpenApart(ctx, watchConnections); err != nil {
+		return err
+	}
 	b.alerts = b.newAlerts()
 	if b.backups, err = b.newBackupSchedule(keys); err != nil {
 		return err

@@ -66,6 +66,9 @@ func (b *serverBase) buildIngress(ctx context.Context) (err error) {
 	if b.identity, err = b.awaitIngressIdentity(ctx); err != nil {
 		return err
 	}
+	if b.watch, err = b.store.OpenApart(ctx, watchConnections); err != nil {
+		return err
+	}
 	b.nodes = nodes.New(nodes.Config{Store: b.store, AllowLoopback: b.settings.HTTP.isLoopback(),
 		Deny: newOwnAddresses(b.settings).contains})
 	b.certificates = certificates.New(certificates.Config{Store: b.store})

@@ -31,8 +31,9 @@ type metrics struct {
 	*instrument.Set
 	// answers counts those of the ingress, by environment.
 	answers sync.Map // environment → *answerCount
-	// routesKnown is when an ingress last knew that its routes are right, in Unix nanoseconds.
-	routesKnown atomic.Int64
+	// routesKnown is when an ingress last knew that its routes are right; nil without an ingress. It
+	// is no number: the age of one would change with the clock.
+	routesKnown atomic.Pointer[time.Time]
 }
 
 func newMetrics() *metrics {
@@ -130,15 +131,18 @@ func (m *metrics) ingressConnection(local bool) {
 }
 
 // routesRead notes that the routes of an ingress are right now.
-func (m *metrics) routesRead() { m.routesKnown.Store(time.Now().UnixNano()) }
+func (m *metrics) routesRead() {
+	now := time.Now()
+	m.routesKnown.Store(&now)
+}
 
 // routesAge is how long ago that was; zero without an ingress.
 func (m *metrics) routesAge() time.Duration {
 	at := m.routesKnown.Load()
-	if at == 0 {
+	if at == nil {
 		return 0
 	}
-	return time.Since(time.Unix(0, at))
+	return time.Since(*at)
 }
 
 // statusClass is a status without its details, such as 2xx.
@@ -216,8 +220,10 @@ func (m *metrics) watchListener(l *postgres.Listener) {
 	})
 }
 
-// watchRoutes shows how old the routes of an ingress are.
+// watchRoutes shows how old the routes of an ingress are. Those that it begins with, from its disk,
+// count as old as the process: an ingress that can never read any has to show, too.
 func (m *metrics) watchRoutes() {
+	m.routesRead()
 	m.Watch(instrument.IngressRoutesChecked, func() float64 { return m.routesAge().Seconds() })
 }
 

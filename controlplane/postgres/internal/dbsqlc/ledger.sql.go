@@ -726,6 +726,17 @@ func (q *Queries) PutUsagePrices(ctx context.Context, arg PutUsagePricesParams) 
 	return err
 }
 
+const shiftBudgetRemovals = `-- name: ShiftBudgetRemovals :exec
+UPDATE budget_notices SET remove_at = remove_at + make_interval(secs => $1::double precision)
+WHERE remove_at IS NOT NULL
+`
+
+// The notice that people have before something is removed does not end because a clock was set.
+func (q *Queries) ShiftBudgetRemovals(ctx context.Context, bySeconds float64) error {
+	_, err := q.db.Exec(ctx, shiftBudgetRemovals, bySeconds)
+	return err
+}
+
 const shiftOpenUsage = `-- name: ShiftOpenUsage :exec
 UPDATE usage_open SET since = since + make_interval(secs => $1::double precision)
 `
