@@ -451,3 +451,38 @@ func TestDocs_SayWhenTheyWereTested(t *testing.T) {
 		t.Errorf("a new page says %q", said)
 	}
 }
+
+// Samples carry the reader's own installation: its address, and the names of an environment and of
+// a node for somebody who is signed in. Somebody who is not keeps the names that are written.
+func TestDocs_SamplesCarryTheReadersNames(t *testing.T) {
+	t.Parallel()
+	const reader = `
+const { fillIn } = await import(process.argv[1])
+globalThis.Node = { TEXT_NODE: 3 }
+globalThis.location = { host: 'qa.acme.test:8080', origin: 'https://qa.acme.test:8080',
+  hostname: 'qa.acme.test' }
+const names = { '/api/v1/environments?limit=1': 'staging', '/api/v1/nodes?limit=1': 'rack-4' }
+globalThis.fetch = async (path) => ({ ok: process.argv[2] === 'signed in' && path in names,
+  json: async () => ({ items: [{ name: names[path] }] }) })
+const text = { nodeType: 3, data: process.argv[3] }
+await fillIn({ querySelectorAll: () => [{ childNodes: [text] }] })
+process.stdout.write(text.data)`
+	const sample = "nullops login https://nullops.example.org:8080; " +
+		"nullops node add worker-2 --env qa; host: nullops.example.org"
+	module, err := filepath.Abs("../../tools/docs/theme/samples.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for who, want := range map[string]string{
+		"signed in": "nullops login https://qa.acme.test:8080; " +
+			"nullops node add rack-4 --env staging; host: qa.acme.test",
+		"nobody": "nullops login https://qa.acme.test:8080; " +
+			"nullops node add worker-2 --env qa; host: qa.acme.test",
+	} {
+		said, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", reader,
+			module, who, sample).CombinedOutput()
+		if err != nil || string(said) != want {
+			t.Errorf("%s reads %q, wanted %q: %v", who, said, want, err)
+		}
+	}
+}

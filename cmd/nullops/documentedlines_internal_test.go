@@ -79,7 +79,7 @@ var otherLines = []otherLine{
 	{`^docker compose `, "e2e_composeback_test.go", `"docker compose exec -T controlplane"`},
 	{`^docker-compose .*observability`, "observability_test.go", "deploy/observability/compose.yaml"},
 	{`^(cd deploy|docker volume rm nullops_database|(sed|echo) .*NULLOPS_VERSION)`,
-		"e2e_composeback_test.go", `"    cd deploy\n"`},
+		"e2e_composeback_test.go", `"cd deploy\n"`},
 	{`^docker run -d .*nullops/agent`, "../../deploy/setup.sh", `eval "$line"`},
 	{`^-v /run/nullops-ingress:/sockets`, "e2e_crash_test.go", "--agent.sockets="},
 	{`^docker (build|push) `, "../../deploy/setup.sh", "--target agent"},
@@ -115,7 +115,7 @@ var asksFirst = map[string]int{
 }
 
 // Each line of a block of shell runs: one of ours as it stands, against a control plane that speaks
-// the contract and without a terminal, and one of another program in the test that otherLines names.
+// the contract and without a terminal; one of another program in the test that otherLines names.
 func TestDocs_BlocksOfShellRun(t *testing.T) {
 	lines := listDocumentedLines(t)
 	checkOtherLines(t, lines)

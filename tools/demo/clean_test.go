@@ -17,8 +17,8 @@ import (
 )
 
 // A machine on which a Docker Engine runs is the same before 'make demo' and after 'make
-// demo-clean': nothing of it is left on the engine, in the checkout, at home, among processes, ports
-// and rules of the firewall. What 'nullops dev' keeps beside it stays.
+// demo-clean': nothing of it is left on the engine, in the checkout, at home, among processes,
+// ports and rules of the firewall. What 'nullops dev' keeps beside it stays.
 func TestDemo_LeavesTheMachineAsItWas(t *testing.T) {
 	testpart.Rotate(t)
 	m := newDemoMachine(t)
