@@ -426,10 +426,10 @@ func TestContract_CommentsAreAboutTheirExample(t *testing.T) {
 	for path, want := range map[string]string{
 		"login": "  # Sign in by confirming a code in a browser, with a password that is asked for, " +
 			"or, in a\n  # script, with a token that is read from a file\n  nullops login https://",
-		"settings":      "  nullops settings",
+		"settings": "  nullops settings",
 		"migrate check": "  # Before an upgrade: can this release take the database over?\n" +
 			"  nullops migrate check",
-		"keys list":     "  nullops keys list",
+		"keys list": "  nullops keys list",
 	} {
 		c, _, err := root.Find(strings.Fields(path))
 		if err != nil {

@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -484,5 +486,47 @@ process.stdout.write(text.data)`
 		if err != nil || string(said) != want {
 			t.Errorf("%s reads %q, wanted %q: %v", who, said, want, err)
 		}
+	}
+}
+
+// The charts of docs/sizing.md show what docs/scale.json has: whoever measures again draws again.
+func TestDocs_SizingShowsWhatWasMeasured(t *testing.T) {
+	root := openRepository(t)
+	var measured struct {
+		Curves []struct {
+			Name   string
+			Points []struct{ Size, Value float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(readText(t, root, "docs/scale.json")), &measured); err != nil {
+		t.Fatal(err)
+	}
+	page := readText(t, root, "docs/sizing.md")
+	charts := map[string]string{"CPU at rest": "One control plane at rest",
+		"all online after a restart": "All agents online again", "deployments, p99": "A page of the list",
+		"deployments?project=shop&status=ready, p99": "The same, filtered"}
+	line := regexp.MustCompile(`(?m)^ *([\d,]+)  (█+) +(\d+) `)
+	drawn := 0
+	for _, curve := range measured.Curves {
+		title, isDrawn := charts[curve.Name]
+		if !isDrawn {
+			continue
+		}
+		_, chart, _ := strings.Cut(page, title)
+		chart, _, _ = strings.Cut(chart, "\n\n")
+		rows := line.FindAllStringSubmatch(chart, -1)
+		if len(rows) != len(curve.Points) {
+			t.Errorf("%q has %d rows, and %d sizes were measured", title, len(rows), len(curve.Points))
+			continue
+		}
+		for i, p := range curve.Points {
+			drawn++
+			if want := fmt.Sprintf("%.0f", p.Value); rows[i][3] != want {
+				t.Errorf("%q says %s for %s; measured was %s", title, rows[i][3], rows[i][1], want)
+			}
+		}
+	}
+	if drawn != 10 {
+		t.Errorf("%d points are drawn", drawn)
 	}
 }

@@ -55,6 +55,7 @@ func (s *shipped) comesBack(t *testing.T, home string) {
 		t.Errorf("it is not upgraded again: %s", said)
 	}
 	s.has(t, token, "kept", true)
+	s.setVersion(t)
 }
 
 // readBlock returns the block of shell on a page that has the text.
