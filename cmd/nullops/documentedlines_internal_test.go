@@ -114,8 +114,9 @@ var asksFirst = map[string]int{
 		Usage,
 }
 
-// Each line of a block of shell runs: one of ours as it stands, against a control plane that speaks
-// the contract and without a terminal; one of another program in the test that otherLines names.
+// Each line of a block of shell runs: one of ours as it stands, against a control plane that
+// speaks the contract and without a terminal, and one of another program in the test that
+// otherLines names.
 func TestDocs_BlocksOfShellRun(t *testing.T) {
 	lines := listDocumentedLines(t)
 	checkOtherLines(t, lines)

@@ -261,8 +261,8 @@ func (m setupMachine) runsAgent(t *testing.T, environment string) {
 }
 
 // An agent that was started before certificates were ordered trusts the first certificate only, by
-// its fingerprint. It would never find its way again, so the script replaces it. Any other agent
-// stays as it is. The one that the script starts trusts the authority that it was given.
+// its fingerprint. It would never find its way again, so the script replaces it; and any other
+// agent stays as it is. The one that it starts trusts the authority that it was given.
 func TestSetup_ReplacesTheAgentThatTrustsTheFirstCertificate(t *testing.T) {
 	for name, c := range map[string]struct {
 		environment string

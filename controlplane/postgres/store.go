@@ -96,8 +96,8 @@ func OpenStarting(ctx context.Context, c Config, starting func()) (store *Store,
 	return store, err
 }
 
-// startingLimit is how long a database may take to start: PostgreSQL's image makes its files at the
-// first start, which takes seconds on a slow disk.
+// startingLimit is how long a database may take to start: the first start of PostgreSQL's image
+// makes its files, which takes seconds on a slow disk.
 const (
 	startingPause = 500 * time.Millisecond
 	startingLimit = 30 * time.Second
