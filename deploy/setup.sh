@@ -18,6 +18,8 @@
 #   --acme URL         another authority, with --acme-roots FILE if machines do not trust it
 #   --proxy            a proxy in front has the certificates for NAME and *.NAME
 #
+#   --address IP       the public address of this machine, if it does not have it itself, as at many
+#                      clouds: the DNS records point there
 #   --release FOLDER   images and checksums of a release, instead of building from the sources
 #   --key FILE         the public key that you trust, instead of the one in that folder
 #   --no-node          this machine runs no deployments
@@ -29,6 +31,7 @@
 set -euo pipefail
 umask 077
 
+here=$PWD # what options name is seen from there
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -37,24 +40,35 @@ fail() {
   exit 1
 }
 
-domain='' apps='' email='' acme='' roots='' proxy='' release='' key='' node=yes
+domain='' apps='' email='' acme='' roots='' proxy='' release='' key='' node=yes address=''
 dns=()
+# value OPTION VALUE and file OPTION FILE print what stands after an option, or say what is missing.
+value() {
+  [[ -n ${2:-} && $2 != --* ]] || fail "$1 needs a value; see deploy/setup.sh --help"
+  printf '%s' "$2"
+}
+file() {
+  local name
+  name=$(value "$@")
+  name=$(cd "$here" && realpath -m -- "$name")
+  [[ -r $name ]] || fail "$1 names $name, which does not exist, or which you may not read."
+  printf '%s' "$name"
+}
 while (($# > 0)); do
   case $1 in
-    --domain) domain=${2:?--domain needs a name} && shift ;;
-    --apps) apps=${2:?--apps needs a name} && shift ;;
-    --email) email=${2:?--email needs an address} && shift ;;
-    --acme) acme=${2:?--acme needs a URL} && shift ;;
-    --acme-roots) roots=$(realpath "${2:?--acme-roots needs a file}") && shift ;;
-    --dns | --dns-server | --dns-user) dns+=("$1" "${2:?$1 needs a value}") && shift ;;
-    --dns-secret) dns+=("$1" "$(realpath "${2:?--dns-secret needs a file}")") && shift ;;
-    --release) release=$(cd "${2:?--release needs a folder}" && pwd) && shift ;;
-    --key) key=$(realpath "${2:?--key needs a file}") && shift ;;
-    --proxy) proxy=yes ;;
-    --no-node) node='' ;;
+    --domain | --apps | --address | --email | --acme | --dns | --dns-server | --dns-user) got=$(value "$@") ;;
+    --acme-roots | --dns-secret | --release | --key) got=$(file "$@") ;;
+    --proxy | --no-node) got=yes ;;
     -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' setup.sh && exit 0 ;;
     *) fail "there is no option $1; see deploy/setup.sh --help" ;;
   esac
+  case $1 in
+    --dns*) dns+=("$1" "$got") ;;
+    --acme-roots) roots=$got ;;
+    --no-node) node='' ;;
+    *) printf -v "${1#--}" '%s' "$got" ;;
+  esac
+  [[ $1 == --proxy || $1 == --no-node ]] || shift
   shift
 done
 
@@ -74,6 +88,7 @@ if [[ -z $domain && ! -e secrets/master_keys && -t 0 && -z ${NULLOPS_HTTP_URL:-}
   read -rp 'Domain under which people find NullOps (empty: this machine only): ' domain
 fi
 [[ -n $proxy ]] || proxy=$(recall NULLOPS_SETUP_PROXY)
+[[ -n $address ]] || address=$(recall NULLOPS_SETUP_ADDRESS)
 [[ -n $apps ]] || apps=$(recall NULLOPS_SETUP_APPS)
 apps=${apps:-$domain}
 
@@ -104,10 +119,10 @@ fi
 
 # isHere NAME: does one of the name's addresses belong to this machine?
 isHere() {
-  local address own
-  own=$(ip -o addr show)
-  while read -r address; do
-    grep -qwF -- "$address" <<<"$own" && return 0
+  local found own
+  own="$(ip -o addr show) $address"
+  while read -r found; do
+    grep -qwF -- "$found" <<<"$own" && return 0
   done < <(getent ahosts "$1" | awk '{print $1}' | sort -u)
   return 1
 }
@@ -117,22 +132,30 @@ if [[ -n $domain ]]; then
       fail "'$name' is no domain: write one like qa.example.org"
   done
   if [[ -z $proxy ]]; then
+    command -v ip >/dev/null || fail "the program ip is missing, which lists this machine's addresses. Debian: apt-get install iproute2"
     for name in "$domain" "any.$apps"; do
-      isHere "$name" || fail "$name does not resolve to this machine. Add DNS records for $domain and *.$apps with one of its addresses ($(hostname -I 2>/dev/null || true)), or use --proxy if a proxy has them."
+      isHere "$name" || fail "$name does not resolve to this machine. Add DNS records for $domain and *.$apps with one of its addresses ($(hostname -I 2>/dev/null || true)). If it has another one outside, as at many clouds, add --address; if a proxy has the records, --proxy."
     done
   fi
-elif [[ -n $apps$email$acme$proxy ]] || ((${#dns[@]} > 0)); then
+elif [[ -n $apps$email$acme$proxy$address ]] || ((${#dns[@]} > 0)); then
   fail "HTTPS needs a name: add --domain, such as --domain qa.example.org"
 fi
 [[ -z $email || $email == ?*@?*.?* ]] || fail "'$email' is no mail address: the authority writes there before a certificate ends"
 [[ -z $email || -z $proxy ]] || fail "--email and --proxy exclude each other: either NullOps has the certificates, or the proxy"
 [[ -n $email || -z $acme$roots && ${#dns[@]} == 0 ]] || fail "--acme, --acme-roots and --dns need --email: the authority wants an address"
+if ((${#dns[@]} > 0)); then
+  for name in --dns --dns-server --dns-secret; do
+    [[ " ${dns[*]} " == *" $name "* ]] || fail "orders by DNS need $name too: write --dns rfc2136 or --dns webhook, with --dns-server and --dns-secret; see docs/ingress.md"
+  done
+  [[ " ${dns[*]} " =~ " --dns "(rfc2136|webhook)" " ]] || fail "--dns is rfc2136 or webhook; see docs/ingress.md"
+fi
 
 # --- Settings -----------------------------------------------------------------
 
 if [[ -n $domain ]]; then
   remember NULLOPS_SETUP_DOMAIN "$domain"
   remember NULLOPS_SETUP_APPS "$apps"
+  [[ -z $address ]] || remember NULLOPS_SETUP_ADDRESS "$address"
   [[ $apps != "$domain" ]] || remember NULLOPS_INGRESS_SHARED true
   [[ -z $email ]] || remember NULLOPS_HTTP_ORDER true
   if [[ -n $proxy ]]; then
@@ -160,6 +183,10 @@ if [[ -z $("${compose[@]}" ps -q controlplane 2>/dev/null) ]]; then
   done
 fi
 if [[ -n $release ]]; then
+  command -v openssl >/dev/null || fail "openssl is missing, which verifies the release. Debian: apt-get install openssl"
+  for name in checksums.txt checksums.txt.sig; do
+    [[ -r $release/$name ]] || fail "there is no $name in $release: --release names the folder with all files of a release."
+  done
   key=${key:-$release/nullops-release.pub}
   openssl pkeyutl -verify -pubin -inkey "$key" -rawin -in "$release/checksums.txt" \
     -sigfile "$release/checksums.txt.sig" >/dev/null 2>&1 ||
@@ -183,6 +210,8 @@ if [[ -n $release ]]; then
   say "loading the images of $NULLOPS_VERSION, whose signature matches"
   docker load --quiet --input "$release/$images" >/dev/null
 elif [[ -e Dockerfile ]]; then
+  # Where somebody went back, .env names the image before; what is built now is not that one.
+  [[ $(recall NULLOPS_VERSION) != before ]] || sed -i '/^NULLOPS_VERSION=before$/d' .env
   say "building the image"
   "${compose[@]}" build controlplane
 fi

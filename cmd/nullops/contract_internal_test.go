@@ -359,7 +359,8 @@ func TestContract_RefusalsEndWithARemedy(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"nullops nonsense", "nullops list --nonsense", "nullops show",
-		"nullops deploy shop --env qa --name x --set web", "nullops open"} {
+		"nullops deploy shop --env qa --name x --set web", "nullops open",
+		"nullops login nullops.example.org", "nullops login ftp://nullops.example.org"} {
 		done := runner.run(t, line)
 		if done.code != exit.Usage || !strings.Contains(done.errs, "\n  → ") || done.out != "" {
 			t.Errorf("%s: exit code %d, prints %q and %q", line, done.code, done.out, done.errs)
@@ -415,6 +416,27 @@ func TestContract_HelpHasExamples(t *testing.T) {
 		if !strings.Contains(out.String(), "Examples:\n") ||
 			!strings.Contains(out.String(), c.CommandPath()) {
 			t.Errorf("%s --help has no example: %s", c.CommandPath(), out.String())
+		}
+	}
+}
+
+// The comment above an example is whole, and about that command only.
+func TestContract_CommentsAreAboutTheirExample(t *testing.T) {
+	root := rootCommand()
+	for path, want := range map[string]string{
+		"login": "  # Sign in by confirming a code in a browser, with a password that is asked for, " +
+			"or, in a\n  # script, with a token that is read from a file\n  nullops login https://",
+		"settings": "  nullops settings",
+		"migrate check": "  # Before an upgrade: can this release take the database over?\n" +
+			"  nullops migrate check",
+		"keys list": "  nullops keys list",
+	} {
+		c, _, err := root.Find(strings.Fields(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(c.Example, want) {
+			t.Errorf("nullops %s --help shows\n%s\nwanted\n%s", path, c.Example, want)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -449,5 +451,82 @@ func TestDocs_SayWhenTheyWereTested(t *testing.T) {
 	}
 	if said := says("docs/fresh.md"); !strings.HasPrefix(said, "Not tested yet") {
 		t.Errorf("a new page says %q", said)
+	}
+}
+
+// Samples carry the reader's own installation: its address, and the names of an environment and of
+// a node for somebody who is signed in. Somebody who is not keeps the names that are written.
+func TestDocs_SamplesCarryTheReadersNames(t *testing.T) {
+	t.Parallel()
+	const reader = `
+const { fillIn } = await import(process.argv[1])
+globalThis.Node = { TEXT_NODE: 3 }
+globalThis.location = { host: 'qa.acme.test:8080', origin: 'https://qa.acme.test:8080',
+  hostname: 'qa.acme.test' }
+const names = { '/api/v1/environments?limit=1': 'staging', '/api/v1/nodes?limit=1': 'rack-4' }
+globalThis.fetch = async (path) => ({ ok: process.argv[2] === 'signed in' && path in names,
+  json: async () => ({ items: [{ name: names[path] }] }) })
+const text = { nodeType: 3, data: process.argv[3] }
+await fillIn({ querySelectorAll: () => [{ childNodes: [text] }] })
+process.stdout.write(text.data)`
+	const sample = "nullops login https://nullops.example.org:8080; " +
+		"nullops node add worker-2 --env qa; host: nullops.example.org"
+	module, err := filepath.Abs("../../tools/docs/theme/samples.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for who, want := range map[string]string{
+		"signed in": "nullops login https://qa.acme.test:8080; " +
+			"nullops node add rack-4 --env staging; host: qa.acme.test",
+		"nobody": "nullops login https://qa.acme.test:8080; " +
+			"nullops node add worker-2 --env qa; host: qa.acme.test",
+	} {
+		said, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", reader,
+			module, who, sample).CombinedOutput()
+		if err != nil || string(said) != want {
+			t.Errorf("%s reads %q, wanted %q: %v", who, said, want, err)
+		}
+	}
+}
+
+// The charts of docs/sizing.md show what docs/scale.json has: whoever measures again draws again.
+func TestDocs_SizingShowsWhatWasMeasured(t *testing.T) {
+	root := openRepository(t)
+	var measured struct {
+		Curves []struct {
+			Name   string
+			Points []struct{ Size, Value float64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(readText(t, root, "docs/scale.json")), &measured); err != nil {
+		t.Fatal(err)
+	}
+	page := readText(t, root, "docs/sizing.md")
+	charts := map[string]string{"CPU at rest": "One control plane at rest",
+		"all online after a restart": "All agents online again", "deployments, p99": "A page of the list",
+		"deployments?project=shop&status=ready, p99": "The same, filtered"}
+	line := regexp.MustCompile(`(?m)^ *([\d,]+)  (█+) +(\d+) `)
+	drawn := 0
+	for _, curve := range measured.Curves {
+		title, isDrawn := charts[curve.Name]
+		if !isDrawn {
+			continue
+		}
+		_, chart, _ := strings.Cut(page, title)
+		chart, _, _ = strings.Cut(chart, "\n\n")
+		rows := line.FindAllStringSubmatch(chart, -1)
+		if len(rows) != len(curve.Points) {
+			t.Errorf("%q has %d rows, and %d sizes were measured", title, len(rows), len(curve.Points))
+			continue
+		}
+		for i, p := range curve.Points {
+			drawn++
+			if want := fmt.Sprintf("%.0f", p.Value); rows[i][3] != want {
+				t.Errorf("%q says %s for %s; measured was %s", title, rows[i][3], rows[i][1], want)
+			}
+		}
+	}
+	if drawn != 10 {
+		t.Errorf("%d points are drawn", drawn)
 	}
 }

@@ -79,7 +79,7 @@ var otherLines = []otherLine{
 	{`^docker compose `, "e2e_composeback_test.go", `"docker compose exec -T controlplane"`},
 	{`^docker-compose .*observability`, "observability_test.go", "deploy/observability/compose.yaml"},
 	{`^(cd deploy|docker volume rm nullops_database|(sed|echo) .*NULLOPS_VERSION)`,
-		"e2e_composeback_test.go", `"    cd deploy\n"`},
+		"e2e_composeback_test.go", `"cd deploy\n"`},
 	{`^docker run -d .*nullops/agent`, "../../deploy/setup.sh", `eval "$line"`},
 	{`^-v /run/nullops-ingress:/sockets`, "e2e_crash_test.go", "--agent.sockets="},
 	{`^docker (build|push) `, "../../deploy/setup.sh", "--target agent"},

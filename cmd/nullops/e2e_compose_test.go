@@ -369,7 +369,7 @@ func (s *shipped) clear(t *testing.T) {
 		t.Logf("docker-compose down: %v\n%s", err, out)
 	}
 	api, ctx := dockertest.Client(t, s.w.docker), context.WithoutCancel(t.Context())
-	for _, tag := range []string{s.project, "before"} {
+	for _, tag := range []string{s.project, "before", "dev"} {
 		_, err := api.ImageRemove(ctx, "nullops/controlplane:"+tag, client.ImageRemoveOptions{})
 		if err != nil {
 			t.Logf("the image %s stays: %v", tag, err)

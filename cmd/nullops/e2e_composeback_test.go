@@ -42,7 +42,7 @@ func (s *shipped) comesBack(t *testing.T, home string) {
 		t.Fatalf("no upgrade with a backup before it: %v %v\n%s", backups, err, said)
 	}
 	s.defines(t, token, "later")
-	s.runBlock(t, filepath.Dir(s.dir), readBlock(t, "../../docs/releases.md", "    cd deploy\n"),
+	s.runBlock(t, filepath.Dir(s.dir), readBlock(t, "../../docs/releases.md", "cd deploy\n"),
 		"nullops_database", s.project+"_database", "before-VERSION-TIME.backup",
 		filepath.Base(backups[0]))
 	s.has(t, token, "later", false)
@@ -55,15 +55,16 @@ func (s *shipped) comesBack(t *testing.T, home string) {
 		t.Errorf("it is not upgraded again: %s", said)
 	}
 	s.has(t, token, "kept", true)
+	s.setVersion(t)
 }
 
-// readBlock returns the block of a page that has the text, without its indentation.
+// readBlock returns the block of shell on a page that has the text.
 func readBlock(t *testing.T, page, text string) string {
 	t.Helper()
-	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```|^((?:    .*\n|\n)+)").
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").
 		FindAllStringSubmatch(readFile(t, page), -1) {
-		if strings.Contains(block[1]+block[2], text) {
-			return regexp.MustCompile(`(?m)^ {4}`).ReplaceAllString(block[1]+block[2], "")
+		if strings.Contains(block[1], text) {
+			return block[1]
 		}
 	}
 	t.Fatalf("%s has no block with %q", page, text)

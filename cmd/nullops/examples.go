@@ -12,17 +12,22 @@ import (
 //go:embed examples.txt
 var examples string
 
-// addExamples gives each command its lines of examples.txt, with the comment above them.
+// addExamples gives each command its lines of examples.txt. The comment above some lines is about
+// the command of the first of them.
 func addExamples(root *cobra.Command) {
-	comment := ""
+	var comment string
+	var about *cobra.Command
 	for line := range strings.Lines(examples) {
 		line = strings.TrimSpace(line)
 		switch {
 		case line == "":
-			comment = ""
+			comment, about = "", nil
 			continue
 		case strings.HasPrefix(line, "#"):
-			comment = line
+			if about != nil {
+				comment, about = "", nil
+			}
+			comment += "  " + line + "\n"
 			continue
 		}
 		c, _, err := root.Find(strings.Fields(strings.TrimPrefix(line, root.Name()+" ")))
@@ -32,8 +37,9 @@ func addExamples(root *cobra.Command) {
 		if c.Example != "" {
 			c.Example += "\n"
 		}
-		if comment != "" && !strings.Contains(c.Example, comment) {
-			c.Example += "  " + comment + "\n"
+		if about == nil {
+			c.Example += comment
+			about = c
 		}
 		c.Example += "  " + line
 	}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,23 +27,8 @@ type composed struct {
 // pulled where tests run, so it is not started.
 func TestObservability_ComposeFile(t *testing.T) {
 	t.Parallel()
-	// Secrets are files that setup.sh makes.
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS("../../deploy")); err != nil {
-		t.Fatal(err)
-	}
-	c := exec.CommandContext(t.Context(), "docker-compose", "-f", "deploy/compose.yaml", "-f",
-		"deploy/observability/compose.yaml", "config")
-	c.Dir = dir
-	c.Env = append(os.Environ(), "NULLOPS_GRAFANA_PASSWORD=secret")
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("docker-compose config: %v\n%s", err, out)
-	}
-	var all composed
-	if err := yaml.Unmarshal(out, &all); err != nil {
-		t.Fatal(err)
-	}
+	dir := copyDeploy(t)
+	all := readComposed(t, dir, "deploy/observability/compose.yaml")
 	for _, name := range []string{"controlplane", "ingress"} {
 		env := all.Services[name].Environment
 		if env["NULLOPS_METRICS_LISTEN"] != ":9100" ||
@@ -77,5 +64,55 @@ func TestObservability_ComposeFile(t *testing.T) {
 	said, err := exec.CommandContext(t.Context(), "promtool", "check", "config", file).CombinedOutput()
 	if err != nil || !strings.Contains(string(said), "rules found") {
 		t.Errorf("promtool check config: %v\n%s", err, said)
+	}
+}
+
+// copyDeploy copies deploy/ beside nothing else, as on a server.
+func copyDeploy(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "deploy"), os.DirFS("../../deploy")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// readComposed has Compose read deploy/compose.yaml with a file that adds to it.
+func readComposed(t *testing.T, dir, more string) (all composed) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "docker-compose", "-f", "deploy/compose.yaml", "-f", more,
+		"config")
+	c.Dir = dir
+	c.Env = append(os.Environ(), "NULLOPS_GRAFANA_PASSWORD=secret")
+	var said strings.Builder
+	c.Stderr = &said
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("docker-compose config: %v\n%s", err, said.String())
+	}
+	if err := yaml.Unmarshal(out, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// What deploy/README.md adds to the Compose file is read with it: the ingress gets the sockets of
+// the agent beside it.
+func TestDocs_ComposeOverrideIsRead(t *testing.T) {
+	t.Parallel()
+	dir := copyDeploy(t)
+	blocks := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(
+		readFile(t, "../../deploy/README.md"), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("deploy/README.md has %d blocks of YAML; this test knows one", len(blocks))
+	}
+	writeFile(t, filepath.Join(dir, "deploy", "compose.override.yaml"), blocks[0][1], 0o644)
+	ingress := readComposed(t, dir, "deploy/compose.override.yaml").Services["ingress"]
+	// promise: D-02
+	if ingress.Environment["NULLOPS_INGRESS_SOCKETS"] != "/sockets" ||
+		!slices.ContainsFunc(ingress.Volumes, func(v string) bool {
+			return strings.HasPrefix(v, "/run/nullops-ingress:/sockets")
+		}) || ingress.Environment["NULLOPS_INGRESS_FILE"] == "" {
+		t.Errorf("the ingress is %+v", ingress)
 	}
 }

@@ -107,6 +107,16 @@ func TestSetup_RefusesBeforeItBegins(t *testing.T) {
 			"qa.example.org", "--acme", "https://ca.example.org"}, nil, "", ""},
 		{"no name", "HTTPS needs a name: add --domain", []string{"--email", "ops@example.org"}, nil, "",
 			""},
+		{"no value", "--domain needs a value; see deploy/setup.sh --help", []string{"--domain",
+			"--proxy"}, nil, "", ""},
+		{"no file", "which does not exist, or which you may not read", []string{"--release", forged,
+			"--key", "nothing.pub"}, nil, "", ""},
+		{"no release", "there is no checksums.txt in", []string{"--release", t.TempDir()}, nil, "", ""},
+		{"half of DNS", "orders by DNS need --dns-server too", []string{"--domain", "qa.example.org",
+			"--email", "ops@example.org", "--dns", "rfc2136"}, nil, "", ""},
+		{"unknown DNS", "--dns is rfc2136 or webhook", []string{"--domain", "qa.example.org",
+			"--email", "ops@example.org", "--dns", "route53", "--dns-server", "x", "--dns-secret",
+			little}, nil, "", ""},
 		{"option", "there is no option --nonsense; see deploy/setup.sh --help", []string{"--nonsense"},
 			nil, "", ""},
 	} {
@@ -132,6 +142,21 @@ func TestSetup_RefusesBeforeItBegins(t *testing.T) {
 	// What a release has is neither sources nor images.
 	if said, begun := m.run(t, nil); begun || !strings.Contains(said, "Add --release FOLDER") {
 		t.Errorf("without sources and a release: %s", said)
+	}
+	// Behind a router that has the address, the machine is told so, and remembers it.
+	m = newSetupMachine(t)
+	m.program(t, "getent", "echo '192.0.2.1 STREAM'")
+	if said, begun := m.run(t, nil, "--domain", "qa.example.org", "--address", "192.0.2.1"); !begun ||
+		!strings.Contains(readFile(t, filepath.Join(m.dir, ".env")), "NULLOPS_SETUP_ADDRESS=192.0.2.1") {
+		t.Errorf("with an address elsewhere: %s", said)
+	}
+	// Files are those that a person names from where they are.
+	m = newSetupMachine(t)
+	c := exec.CommandContext(t.Context(), filepath.Join(m.dir, "setup.sh"), "--release",
+		filepath.Base(forged))
+	c.Dir, c.Env = filepath.Dir(forged), []string{"PATH=" + m.bin + ":/usr/sbin:/usr/bin:/sbin:/bin"}
+	if out, err := c.CombinedOutput(); err == nil || !strings.Contains(string(out), "does not match") {
+		t.Errorf("a folder from elsewhere: %v %s", err, out)
 	}
 	// Without a fault it goes on, and builds: the tests above look at the right thing.
 	if said, begun := newSetupMachine(t).run(t, nil, "--domain", "qa.example.org"); !begun {

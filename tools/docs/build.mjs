@@ -96,7 +96,7 @@ function moveScripts(site) {
 /** The first sentence of a page, below its title. */
 function summary(text) {
   const paragraph = text.split('\n\n').find((part) => /^[A-Z`*[]/.test(part)) ?? ''
-  return paragraph.replaceAll('\n', ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split(/(?<=[.:]) /)[0]
+  return paragraph.replaceAll('\n', ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split(/(?<=\.) /)[0]
 }
 
 function writeMarkdown(pages, site) {

@@ -41,6 +41,7 @@ export default [
     text: 'Operate it',
     items: [
       page('Installing', '/install'),
+      page('Sizing', '/sizing'),
       page('Releases', '/releases'),
       page('Accounts and access', '/accounts'),
       page('Ingress, HTTPS and gates', '/ingress'),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,6 +104,9 @@ func newClient() (*client, error) {
 var traceparent = regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 func dialAPI(l login) (*client, error) {
+	if err := checkAddress(l.URL); err != nil {
+		return nil, err
+	}
 	through := l.httpClient()
 	api, err := apiclient.NewClientWithResponses(strings.TrimRight(l.URL, "/"),
 		apiclient.WithHTTPClient(through),
@@ -119,6 +123,16 @@ func dialAPI(l login) (*client, error) {
 		return nil, fmt.Errorf("%q is not a URL: %w", l.URL, err)
 	}
 	return &client{ClientWithResponses: api, login: l, http: through}, nil
+}
+
+// checkAddress refuses what is no URL before anything is asked there: people leave the scheme out.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+		return nil
+	}
+	return exit.AsUsageError(fmt.Errorf("%q is no address of a control plane: write a URL, such as "+
+		"https://nullops.example.org", address))
 }
 
 // problemError is a refusal of the control plane, in its own words.

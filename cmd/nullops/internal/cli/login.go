@@ -33,6 +33,9 @@ func loginCommand() *cobra.Command {
 			"fingerprint and, once confirmed, the only one accepted (NULLOPS_CLI_FINGERPRINT).",
 		Args: exit.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkAddress(args[0]); err != nil {
+				return err
+			}
 			print, err := choosePin(c.Context(), c.InOrStdin(), args[0], print)
 			if err != nil {
 				return err

@@ -36,11 +36,11 @@ func readConfig(path string, s *Settings) error {
 		return fmt.Errorf("config file %s: %w", path, err)
 	}
 	if unknown := unknownSettings(top); len(unknown) > 0 {
-		return fmt.Errorf("config file %s: there is no setting %s; see 'nullops help settings'",
+		return fmt.Errorf("config file %s: there is no setting %s; see 'nullops settings'",
 			path, strings.Join(unknown, ", "))
 	}
 	if err := fillSettings(top, s); err != nil {
-		return fmt.Errorf("config file %s: %w; see 'nullops help settings'", path, err)
+		return fmt.Errorf("config file %s: %w; see 'nullops settings'", path, err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
 import { startDismissed } from "../start/dismissed";
+import { DocsLink } from "./DocsLink";
 import { signOut } from "./leave";
 import { alsoHolds, type Place, placesFor } from "./navigation";
 import { useGoKeys } from "./useGoKeys";
@@ -136,6 +137,7 @@ function Sidebar({ open, jump }: { open: boolean; jump: () => void }) {
         <Group key={group} group={group} places={places.filter((one) => one.group === group)} />
       ))}
       {person.role === "admin" && !startDismissed() ? <StartItem /> : null}
+      <DocsLink />
       <Person />
     </nav>
   );

@@ -31,6 +31,7 @@ export const shellTexts = {
   stopViewing: "Stop viewing",
   activeAlerts: "active",
   jump: "Jump to…",
+  docs: "Documentation",
   groups: {
     machines: "Machines",
     parts: "Parts",
