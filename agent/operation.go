@@ -309,7 +309,8 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}
-		if !spec.Once || p.ExitCode != 0 {
+		// What was killed for its memory does not know why it ended.
+		if !p.OOM && (!spec.Once || p.ExitCode != 0) {
 			r.Message += o.quoteLog(ctx)
 		}
 		if o.held {
