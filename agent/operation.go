@@ -358,7 +358,9 @@ func (o operation) stopService(ctx context.Context) operationResult {
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
 	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
-		// It took too long. Its test results are not read, so they stay unknown.
+		// It took too long. Its test results are not read, so they stay unknown; what it said last
+		// ends the sentence that says so.
+		f.result.Message = o.quoteLog(ctx)
 		f.result.Tests = o.addTests(ctx, f.result).result.Tests
 	}
 	return f
@@ -427,7 +429,7 @@ func (lp *loop) maskAndSeal(d *deployment, o operation, f operationResult) engin
 		r.Message = maskProbeOutput(b.masker, r.Message)
 	}
 	r.Message = b.masker.Mask(r.Message)
-	if r.Outcome == engine.OutcomeNo {
+	if r.Outcome == engine.OutcomeNo || o.do.Kind == engine.Stop {
 		// It was cut far behind this, so that no part of a secret is left over.
 		r.Message = text.CleanLine(r.Message, maxReason)
 	}
