@@ -86,6 +86,28 @@ func TestAgent_JobStepThatFails(t *testing.T) {
 	}
 }
 
+// A job that takes too long says what its log says, and no name of a field.
+func TestAgent_JobStepThatTakesTooLong(t *testing.T) {
+	p := newPlane(t)
+	var r *dummy.Runtime
+	r = dummy.New(dummy.Hooks{Plugin: runMaker, Health: func(s agent.ServiceSpec) agent.ProbeResult {
+		if s.Step == "migrate" {
+			r.AppendLog(s.Deployment, s.Step, "ERROR: the lock of "+password+" is held")
+		}
+		return agent.ProbeResult{Health: wire.HealthHealthy}
+	}})
+	goal := migrationGoal("d1")
+	goal.Pipeline.Steps[2].Job.TimeoutSeconds = 1
+	p.want(p.boot(t.TempDir(), r, nil).connect(), goal)
+	p.untilPhase("d1", wire.PhaseFailed)
+	want := "migrate failed timeout the job did not end within 1 second and was stopped; " +
+		"its log says: ERROR: the lock of [secret] is held\n"
+	// promise: U-01
+	if !strings.Contains(p.story()+"\n", want) {
+		t.Errorf("the reason is missing:%s", p.story())
+	}
+}
+
 // A restarted agent waits for the job that is running, and does not start one again that has
 // ended while it was away.
 func TestAgent_JobStepOutlivesTheAgent(t *testing.T) {

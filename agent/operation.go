@@ -309,7 +309,8 @@ func (o operation) probeService(ctx context.Context) operationResult {
 		case p.ExitCode == exitSIGKILL:
 			r.Code = CodeKilledByStranger
 		}
-		if !spec.Once || p.ExitCode != 0 {
+		// What was killed for its memory does not know why it ended.
+		if !p.OOM && (!spec.Once || p.ExitCode != 0) {
 			r.Message += o.quoteLog(ctx)
 		}
 		if o.held {
@@ -357,7 +358,9 @@ func (o operation) stopService(ctx context.Context) operationResult {
 	f := o.resultOf(ctx, err, "stop")
 	f.result.Exited = !ran
 	if step, _ := o.goal.Pipeline.Step(o.do.Step); step.Job != nil && err == nil && !o.held {
-		// It took too long. Its test results are not read, so they stay unknown.
+		// It took too long. Its test results are not read, so they stay unknown; what it said last
+		// ends the sentence that says so.
+		f.result.Message = o.quoteLog(ctx)
 		f.result.Tests = o.addTests(ctx, f.result).result.Tests
 	}
 	return f
@@ -426,7 +429,7 @@ func (lp *loop) maskAndSeal(d *deployment, o operation, f operationResult) engin
 		r.Message = maskProbeOutput(b.masker, r.Message)
 	}
 	r.Message = b.masker.Mask(r.Message)
-	if r.Outcome == engine.OutcomeNo {
+	if r.Outcome == engine.OutcomeNo || o.do.Kind == engine.Stop {
 		// It was cut far behind this, so that no part of a secret is left over.
 		r.Message = text.CleanLine(r.Message, maxReason)
 	}

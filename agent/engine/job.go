@@ -80,8 +80,12 @@ func (j *jobs) onJobStopped(o operation, r Result) {
 		j.prober.startup.down, j.prober.startup.next = true, j.now
 	default:
 		// Undoing the run removes a container that did not stop.
+		said := ""
+		if r.Outcome == OutcomeOK {
+			said = r.Message
+		}
 		j.failStep(key, Result{Code: CodeTimeout, Message: fmt.Sprintf(
-			"job %q did not end within %s and was stopped; give it more time with timeout_seconds",
-			key, quantity.FormatDuration(j.jobTimeout(key))), Tests: r.Tests})
+			"the job did not end within %s and was stopped%s",
+			quantity.FormatDuration(j.jobTimeout(key)), said), Tests: r.Tests})
 	}
 }

@@ -141,7 +141,7 @@ func TestJob_IsDoneWhenItHasEnded(t *testing.T) {
 		{"ends at once", 0, 0, false, wire.PhaseReady, "", ""},
 		{"fails", 5 * time.Second, 3, false, wire.PhaseUndoing, engine.CodeExitCode, "it ended"},
 		{"runs too long", time.Hour, 0, false, wire.PhaseUndoing, engine.CodeTimeout,
-			`job "migrate" did not end within 1 minute and was stopped`},
+			`the job did not end within 1 minute and was stopped`},
 		{"was removed", time.Second, 0, true, wire.PhaseUndoing, engine.CodeUnknownOutcome,
 			"it may not run twice"},
 	} {

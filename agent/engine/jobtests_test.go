@@ -41,8 +41,8 @@ func TestJob_IsJudgedByItsTests(t *testing.T) {
 		{"marked, missing, code 2", 0, 2, "", missing, true, engine.CodeExitCode, "it ended"},
 		{"marked, passed, code 2", 0, 2, "", passed, true, engine.CodeExitCode, "it ended"},
 		{"marked, no memory", 0, 137, "oom", failed, true, "oom", "it ended"},
-		{"marked, too long", time.Hour, 0, "", failed, true, engine.CodeTimeout, `job "migrate" ` +
-			"did not end within 1 minute and was stopped; give it more time with timeout_seconds"},
+		{"marked, too long", time.Hour, 0, "", failed, true, engine.CodeTimeout, "the job " +
+			"did not end within 1 minute and was stopped"},
 	} {
 		r := newJobRun(t)
 		c.report.Marked = c.marked

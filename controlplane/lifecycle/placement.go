@@ -311,6 +311,9 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 		e.Remedy = "Try again once an agent is connected; an admin sees at each node since when it is " +
 			"offline."
 	}
+	if slices.ContainsFunc(refused, func(r NodeRefusal) bool { return r.Class == "busy" }) {
+		e.Remedy = "A busy node becomes free by itself: choose to wait. " + e.Remedy
+	}
 	if slices.ContainsFunc(refused, NodeRefusal.isDecline) {
 		e.Message = "no node takes this deployment"
 		e.Remedy = "The nodes' reasons say what to change; or choose to wait, and they are asked again."

@@ -337,3 +337,23 @@ func TestAssignNode(t *testing.T) {
 		t.Errorf("a node that is too small is short of %s", short)
 	}
 }
+
+// A node that is only busy becomes free without anybody's doing, which the remedy says first.
+func TestNoRoom_SaysThatBusyPasses(t *testing.T) {
+	t.Parallel()
+	remedy := func(class string) string {
+		err, ok := noRoom(ResourceRequest{}, []NodeRefusal{{Node: "a", Reason: "No.",
+			Class: class}}).(*controlplane.Error)
+		if !ok {
+			t.Fatal("it is no error for people")
+		}
+		return err.Remedy
+	}
+	const more = "Remove a deployment, or ask an admin to add a node."
+	if got := remedy("memory"); got != more {
+		t.Errorf("without memory: %q", got)
+	}
+	if got := remedy("busy"); got != "A busy node becomes free by itself: choose to wait. "+more {
+		t.Errorf("busy: %q", got)
+	}
+}

@@ -18,7 +18,7 @@ var (
 		`not (set|exist|allowed|permitted|supported|defined|empty|ready)|n't exist|` +
 		`exceed|out of memory|no space left|disk full|corrupt|illegal|mismatch|violat|` +
 		`crash|segfault|segmentation|deadlock|broken pipe|reset by peer|giving up|wrong|` +
-		`\bbad |\bno (license|permission|route|value|default)|\bE[A-Z]{5,}\b`)
+		`\bbad |\bno (license|permission|route|value|default)|(?-i:\bE[A-Z]{5,}\b)`)
 	url = regexp.MustCompile(`\w+://\S+`)
 
 	// timestamps matches the time, and a process or stream, that a line begins with.

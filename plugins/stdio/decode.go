@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -85,11 +86,21 @@ func syntaxError(err error, size int64) error {
 		return &ResponseError{Problem: ProblemTruncated, Offset: size}
 	case errors.As(err, &syntax):
 		return &ResponseError{
-			Problem: ProblemSyntax, Offset: max(syntax.Offset-1, 0), Detail: syntax.Error(),
+			Problem: ProblemSyntax, Offset: max(syntax.Offset-1, 0), Detail: describeSyntax(syntax),
 		}
 	default:
 		return &ResponseError{Problem: ProblemSyntax, Offset: 0, Detail: err.Error()}
 	}
+}
+
+// describeSyntax says where JSON breaks in words for people who do not know our decoder.
+func describeSyntax(err *json.SyntaxError) string {
+	_, rest, found := strings.Cut(err.Error(), "invalid character ")
+	if !found {
+		return "the text breaks off"
+	}
+	character, _, _ := strings.Cut(rest, "' ")
+	return "the character " + character + "' does not belong there"
 }
 
 // kindOf names a JSON value by its first byte.

@@ -7,6 +7,7 @@ import {
   password,
   picture,
   RUN,
+  same,
   send,
   signIn,
   until,
@@ -85,7 +86,12 @@ async function creates(page) {
         ok: false,
         versions: [],
         checks: [
-          { id: "capacity", state: "failed", message: "No node has room.", remedy: "Wait." },
+          {
+            id: "capacity",
+            state: "failed",
+            message: "No node has room. demo: 1.1 GB short.",
+            remedy: "Wait.",
+          },
           { id: "tag", state: "unknown", message: "The registry did not answer." },
         ],
         nodes: [{ node: "demo", fits: false, reason: "1.1 GB short.", memory_free: 1e9 }],
@@ -96,6 +102,8 @@ async function creates(page) {
   const sheet = page.getByRole("dialog", { name: "New deployment" });
   await sheet.getByLabel("Name").fill(freshName("state"));
   await sheet.getByText("No node has room.").first().waitFor();
+  // Why a node has no room is in the table alone.
+  same(await sheet.getByText("1.1 GB short.").count(), 1, "how often it says why not");
   await inBoth(page, "a create that the checks refuse");
   await sheet.getByRole("button", { name: "Save as template" }).click();
   await page.getByRole("dialog", { name: "Save as template" }).waitFor();

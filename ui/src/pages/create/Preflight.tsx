@@ -56,6 +56,7 @@ export function Preflight({ project, checks, open, placed, waits, setWait }: Pro
   const loud = [...open, ...all.filter((check) => check.state === "unknown")];
   const full = all.some((check) => check.id === "capacity" && check.state === "failed");
   const nodes = (query.data?.nodes ?? []).filter((node) => !node.fits);
+  const listed = full ? nodes.map((node) => ` ${node.node}: ${node.reason}`).join("") : "";
   return (
     <section aria-label={t.title} className="flex flex-col gap-2">
       <div className="row">
@@ -89,7 +90,11 @@ export function Preflight({ project, checks, open, placed, waits, setWait }: Pro
         </StatusMark>
       ) : null}
       {loud.map((check) => (
-        <One key={`${check.id} ${check.subject} ${check.message}`} check={check}>
+        <One
+          key={`${check.id} ${check.subject} ${check.message}`}
+          check={check}
+          message={check.message.replace(listed, "")}
+        >
           {check.id === "secret" && check.subject ? (
             <SetMissing project={project} name={check.subject} onSet={() => void query.refetch()} />
           ) : null}
@@ -121,7 +126,10 @@ function SetMissing(props: { project: string; name: string; onSet: () => void })
   return useReasonNotAdmin() ? null : <SetSecretAct {...props} />;
 }
 
-function One({ check, children }: { check: Check; children?: ReactNode }) {
+type OneProps = { check: Check; message: string; children?: ReactNode };
+
+/** `message` is what is not said beside it, such as why each node has no room. */
+function One({ check, message, children }: OneProps) {
   const state = check.state === "failed" ? "failed" : "warn";
   return (
     <div className="box" data-st={state}>
@@ -130,7 +138,7 @@ function One({ check, children }: { check: Check; children?: ReactNode }) {
       </StatusMark>
       <div className="grow">
         <b className="break-words">
-          <BidiSafe text={check.message} />
+          <BidiSafe text={message} />
         </b>
         {check.remedy ? (
           <p className="t2">

@@ -43,5 +43,7 @@ export const createTexts = {
   none: "Creating needs a project with a pipeline, an environment, and Full on one of them.",
   unread: "The projects could not be read.",
   stepsRun: (count: number) =>
-    `${plural(count, "step")}, one after the other; if one fails, the earlier ones are undone in reverse order`,
+    count === 1
+      ? "One step; if it fails, it is undone"
+      : `${plural(count, "step")}, one after the other; if one fails, the earlier ones are undone in reverse order`,
 };

@@ -7,7 +7,8 @@ import { Time, useNow } from "@/components/Time";
 import { formatDuration } from "@/components/time";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
-import { shownState } from "../deployments/filters";
+import { texts } from "@/texts";
+import { shownState, waitsForMe } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { describeTests, hasTestProblem } from "../testSummary";
 import { Acts } from "./Acts";
@@ -59,6 +60,7 @@ export function Header({ deployment, steps, run, before, cause }: Props) {
 function sayState(deployment: Deployment, steps: Step[]): string {
   const state = shownState(deployment);
   const word = stateWord(state);
+  if (waitsForMe(deployment)) return texts.list.asks;
   if (state === "failed" && deployment.failure?.step) return t.failedAt(deployment.failure.step);
   if (state === "applying" && steps.length > 0) {
     const done = steps.filter((step) => step.status === "done").length;

@@ -44,6 +44,13 @@ it("what waits for this person's answer says so, and leads to it", () => {
   expect(answer.getAttribute("href")).toBe("/deployments/qa/cart/run");
 });
 
+it("what waits for somebody else's answer says that it waits, and not that it runs", () => {
+  const question = { step: "release", prompt: "Shall it go on?", may_answer: false } as never;
+  show({ status: "applying", question });
+  screen.getByText("Waiting for an answer");
+  expect(screen.queryByText("Applying")).toBeNull();
+});
+
 it("the link of a row tells the exact moments, which its cells tell short", () => {
   show({ status: "ready", expires_at: "2026-11-24T12:00:00Z" });
   const { title } = screen.getByRole("link", { name: "cart" });

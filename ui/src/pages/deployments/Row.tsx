@@ -46,7 +46,8 @@ export const Row = memo(function Row(props: Props) {
   const onRetry = () => props.onRetry(deployment);
   const onCopy = () => props.onCopy(deployment);
   const offline = Boolean(deployment.node_offline_since);
-  const state = waitsForMe(deployment) ? "waiting" : shownState(deployment);
+  const mine = waitsForMe(deployment);
+  const state = mine ? "waiting" : shownState(deployment);
   const { name, environment } = deployment;
   const url = mainUrl(deployment);
   const follow = (event: MouseEvent) => {
@@ -100,7 +101,7 @@ export const Row = memo(function Row(props: Props) {
       </span>
       <span role="cell" className="c-st">
         <StatusMark state={state} share={shareOf(deployment)}>
-          {state === "waiting" ? texts.list.asks : undefined}
+          {mine ? texts.list.asks : undefined}
         </StatusMark>
         <Detail deployment={deployment} />
       </span>

@@ -40,9 +40,12 @@ export function isNarrowed({ view: _, group: __, sort: ___, ...chosen }: Filters
   return Object.values(chosen).some(Boolean);
 }
 
-/** The state that people see and filter by: what exists may be offline, and what is ready degraded. */
-export function shownState({ status, condition }: Deployment): string {
-  return condition ?? status;
+/**
+ * The state that people see and filter by: what exists may be offline, what is ready degraded, and a
+ * run that waits for a person does nothing until then.
+ */
+export function shownState({ status, condition, question }: Deployment): string {
+  return condition ?? (question && !question.answered_by ? "waiting" : status);
 }
 
 /** What rows stand under: a state, or what they were divided by (see `arrange`). */
