@@ -52,7 +52,7 @@ func (o DeploymentOrder) ParseCursor(cursor string) (p DeploymentPlace, err erro
 	if named != o.ByName() || !ValidID(id) || named && !isLabel(name) {
 		return p, &Error{Kind: Invalid, Code: "cursor_invalid", Field: "cursor",
 			Message: "this is no cursor of a list in this order",
-			Remedy:  "Send next_cursor of the page before with the same sort, or none."}
+			Remedy:  "Send the one of the page before with the same order, or none."}
 	}
 	return DeploymentPlace{Name: name, ID: DeploymentID(id)}, nil
 }

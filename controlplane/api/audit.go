@@ -47,7 +47,7 @@ func auditCursor(cursor string) (int64, error) {
 	if err != nil || before < 1 {
 		return 0, &controlplane.Error{Kind: controlplane.Invalid, Code: "cursor_invalid",
 			Field: "cursor", Message: "this is no cursor of ours",
-			Remedy: "Send next_cursor of the page before, or none."}
+			Remedy: "Send the one of the page before, or none."}
 	}
 	return before, nil
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -271,8 +270,7 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 		return all
 	}
 	found := collectProblems(nil, "", err)
-	schema, ok := err.(*openapi3.SchemaError) //nolint:errorlint // no deeper, on purpose
-	if !ok || len(found) != 1 {
+	if len(found) != 1 {
 		return append(all, found...)
 	}
 	last := found[0].Field[strings.LastIndex(found[0].Field, ".")+1:]
@@ -283,47 +281,6 @@ func collectPlain(all []controlplane.Problem, err error) []controlplane.Problem 
 	case found[0].Code == "unknown_field":
 		found[0].Message = "there is no field " + last + " here"
 		found[0].Remedy = "Leave it out, or check its spelling."
-	case schema.SchemaField == "enum":
-		allowed := convertAll(schema.Schema.Enum, func(v any) string { return fmt.Sprint(v) })
-		found[0].Message = "this is not one of " + strings.Join(allowed, ", ")
-	case schema.SchemaField == "type":
-		found[0].Message = "this is " + plainType(schema.Value) + ", and " +
-			expectedType(schema.Schema) + " is expected"
 	}
 	return append(all, found...)
-}
-
-func plainType(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "empty"
-	case string:
-		return "text"
-	case bool:
-		return "true or false"
-	case float64:
-		if v != float64(int64(v)) {
-			return "a number with a fraction"
-		}
-		return "a number"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "a mapping"
-	}
-	return "something else"
-}
-
-func expectedType(schema *openapi3.Schema) string {
-	words := map[string]string{"string": "text", "boolean": "true or false",
-		"number": "a number", "integer": "a whole number", "array": "a list",
-		"object": "a mapping"}
-	if schema.Type != nil {
-		for _, t := range schema.Type.Slice() {
-			if word, ok := words[t]; ok {
-				return word
-			}
-		}
-	}
-	return "another type"
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -249,6 +250,9 @@ func TestBody_UnknownFields(t *testing.T) {
 	w.expectUnchanged(d)
 }
 
+// wordsOfSchemas are names of fields, patterns and what the validator calls things.
+var wordsOfSchemas = regexp.MustCompile(`[a-z]_[a-z]|\^|regular expression|property|minimum`)
+
 // Bad input is one clear answer that names the field, never the value.
 func TestBody_Invalid(t *testing.T) {
 	t.Parallel()
@@ -295,6 +299,10 @@ func TestBody_Invalid(t *testing.T) {
 		isProblem(t, c.name, a)
 		if strings.Contains(string(a.body), "canary-pw") {
 			t.Errorf("%s: the value is in the answer: %s", c.name, a.body)
+		}
+		said := a.field("detail") + " " + a.field("remedy")
+		if wordsOfSchemas.MatchString(said) {
+			t.Errorf("%s: that is for authors of schemas: %s", c.name, said)
 		}
 	}
 	if strings.Contains(w.log.String(), "canary-pw") {

@@ -15,7 +15,7 @@ func (s *server) ListQueue(
 	if before != "" && (!controlplane.ValidID(string(before)) || !valueOr(p.History, false)) {
 		return nil, &controlplane.Error{Kind: controlplane.Invalid, Code: "cursor_invalid",
 			Field: "cursor", Message: "this is no cursor of ours",
-			Remedy: "Send next_cursor of the page before, or none."}
+			Remedy: "Send the one of the page before, or none."}
 	}
 	size := valueOr(p.Limit, 100)
 	all, err := s.Lifecycle.Queue(ctx, actorOf(ctx), lifecycle.QueueFilter{

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -151,7 +151,7 @@ func checkStorable(name string, values []string) error {
 		if !utf8.ValidString(v) || strings.Contains(v, "\x00") {
 			return &controlplane.Error{Kind: controlplane.Invalid, Code: "invalid", Field: name,
 				Message: "the text is not valid UTF-8, or holds a NUL character",
-				Remedy:  "Change " + name + " and send it again."}
+				Remedy:  "Take out what cannot be seen in it."}
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func wellFormed(body []byte) error {
 	// Spelled as the validator spells places: steps.0.key.
 	field := strings.NewReplacer("[", ".", "]", "").Replace(wrong.Path)
 	return &controlplane.Error{Kind: controlplane.Invalid, Code: "body_invalid", Field: field,
-		Message: wrong.Message, Remedy: "Change " + field + " and send it again."}
+		Message: wrong.Message, Remedy: "Send it as the API's description says."}
 }
 
 func invalidSyntax(body []byte) error {
@@ -256,13 +256,7 @@ func validationError(err error) error {
 	first := found[0]
 	out := &controlplane.Error{
 		Kind: controlplane.Invalid, Code: first.Code, Field: first.Field, Message: first.Message,
-		Remedy: "Change " + first.Field + " and send it again.",
-	}
-	if first.Field == "" {
-		out.Remedy = "Send it as the API's description says."
-	}
-	if first.Code == "unknown_field" {
-		out.Remedy = "Leave " + first.Field + " out, or check its spelling."
+		Remedy: cmp.Or(first.Remedy, "Send it as the API's description says."),
 	}
 	if len(found) > 1 {
 		out.Problems = found
@@ -312,41 +306,4 @@ func reasonText(e *openapi3filter.RequestError) string {
 		return "this cannot be read"
 	}
 	return e.Reason
-}
-
-func schemaProblem(at string, e *openapi3.SchemaError) controlplane.Problem {
-	parts := e.JSONPointer()
-	code := "invalid"
-	if name, ok := unsupportedProperty(e); ok {
-		parts, code = append(parts, name), "unknown_field"
-	}
-	if e.SchemaField == "required" {
-		code = "missing"
-	}
-	field := strings.Join(parts, ".")
-	if at != "" {
-		field = at
-	}
-	return controlplane.Problem{Field: field, Code: code, Message: boundText(e)}
-}
-
-// boundText is the reason. The validator writes large bounds in powers of ten, which nobody reads.
-func boundText(e *openapi3.SchemaError) string {
-	switch {
-	case e.SchemaField == "maximum" && e.Schema.Max != nil:
-		return "number must be at most " + strconv.FormatFloat(*e.Schema.Max, 'f', -1, 64)
-	case e.SchemaField == "minimum" && e.Schema.Min != nil:
-		return "number must be at least " + strconv.FormatFloat(*e.Schema.Min, 'f', -1, 64)
-	}
-	return e.Reason
-}
-
-// unsupportedProperty finds the name in "property "x" is unsupported": the validator
-// names the object, and the property only in this text.
-func unsupportedProperty(e *openapi3.SchemaError) (string, bool) {
-	rest, ok := strings.CutPrefix(e.Reason, `property "`)
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(rest, `" is unsupported`)
 }

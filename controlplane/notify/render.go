@@ -157,7 +157,7 @@ func checkTemplate(template string) error {
 		name, tail, closed := strings.Cut(after, "}")
 		if _, known := (message{}).templateFields()[name]; !closed || !known {
 			return controlplane.NewInvalidError("template", "template_invalid",
-				fmt.Sprintf("{%s is not the name of anything", controlplane.ClipText(name)),
+				fmt.Sprintf("{%s} is not the name of anything", controlplane.ClipText(name)),
 				"Use "+templateNames()+".")
 		}
 		rest = tail

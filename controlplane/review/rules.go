@@ -267,7 +267,7 @@ func checkTag(tag string) error {
 		name, tail, closed := strings.Cut(after, "}")
 		if !closed || !slices.Contains([]string{"branch", "number", "commit", "short", "tag"}, name) {
 			return controlplane.NewInvalidError("tag", "tag_invalid",
-				fmt.Sprintf("{%s is not the name of anything", name),
+				fmt.Sprintf("{%s} is not the name of anything", name),
 				"Use {branch}, {number}, {commit}, {short} or {tag}.")
 		}
 		rest = tail

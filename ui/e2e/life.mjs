@@ -33,8 +33,8 @@ export async function waiting(page) {
 /** The environment's deployments have an end; gives back what takes the rule away again. */
 async function ruled(page, environment) {
   const path = `/environments/${environment}`;
-  const { domain, description, restricted, placement } = await api(page, path);
-  const before = { domain, description, restricted, placement };
+  const { domain, description, restricted, placement, capacity } = await api(page, path);
+  const before = { domain, description, restricted, placement, capacity };
   await send(page, "PUT", path, { ...before, cleanup_after_hours: 48 });
   return () => send(page, "PUT", path, before);
 }

@@ -246,11 +246,11 @@ async function countdown(page, id, context) {
   const { environment, expires_at: before } = await api(page, `/deployments/${id}`);
   same(before, undefined, "its end without a rule");
   same(await page.getByText(/ left$/).count(), 0, "countdowns without a rule");
-  const { domain, description, restricted, placement } = await api(
+  const { domain, description, restricted, placement, capacity } = await api(
     page,
     `/environments/${environment}`,
   );
-  const rule = { domain, description, restricted, placement };
+  const rule = { domain, description, restricted, placement, capacity };
   const path = `/environments/${environment}`;
   await send(page, "PUT", path, { ...rule, cleanup_after_hours: 48 });
   await page.reload();

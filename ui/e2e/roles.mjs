@@ -50,6 +50,7 @@ async function quiet(page, open) {
 async function pressAll(page, path, seen) {
   await page.goto(path);
   await page.locator("h1, [role=dialog]").first().waitFor();
+  await page.locator("[data-shape], [aria-busy=true]").first().waitFor({ state: "detached" });
   await quiet(page, seen.open);
   let pressed = 0;
   for (const name of await names(page.locator("main"))) {

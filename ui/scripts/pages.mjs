@@ -76,6 +76,7 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["comments", `/d/${id}/comments`],
     ["rules", "/rules"],
     ["rule", "/rules?open=shop-pull-requests"],
+    ["sources", "/sources"],
     ["webhooks", "/webhooks"],
     ["settings", "/settings/keys"],
     ["backups", "/settings/backups"],

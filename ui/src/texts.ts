@@ -31,6 +31,7 @@ export const texts = {
   notFoundTitle: "Not found, or you have no access",
   notFound: "This page does not exist, or you have no access to it. An admin can give you access.",
   brokenTitle: "This page stopped working",
+  brokenHere: "That is a fault of NullOps, and what you stored is safe. Load it again.",
   stale: (age: string) => `This data was loaded ${age}.`,
   time: {
     now: "now",

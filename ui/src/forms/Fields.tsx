@@ -22,7 +22,7 @@ export function useFieldLabel(form: AnyForm, name: string, label: string, say?: 
 
 type TextProps = Common & {
   mono?: boolean;
-  type?: "text" | "password" | "number";
+  type?: "text" | "password" | "number" | "datetime-local";
   placeholder?: string;
   maxLength?: number;
   /** Said after the label: the field may stay empty. */

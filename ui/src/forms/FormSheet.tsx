@@ -6,6 +6,7 @@ import { Refusal } from "@/components/Field";
 import { AskSlot, isLack } from "@/components/lack";
 import { isName } from "@/components/names";
 import { Confirm, Sheet } from "@/components/Overlay";
+import { useNarrow } from "@/components/Shell";
 import { formTexts as t } from "@/forms/formTexts";
 import { texts } from "@/texts";
 import { ConflictBox } from "./ConflictBox";
@@ -33,6 +34,8 @@ type Props<V extends Values> = {
   extra?: ReactNode;
   /** A column at the right: previews, live matches. Makes the sheet wide. */
   side?: ReactNode;
+  /** Where there is no room for a column, it stands above the fields: it is what the sheet is opened for. */
+  sideFirst?: boolean;
   children: ReactNode;
 };
 
@@ -41,6 +44,7 @@ type Props<V extends Values> = {
  */
 export function FormSheet<V extends Values>(props: Props<V>) {
   const { title, form, onClose, extra, side, locked, children } = props;
+  const above = useNarrow(720) && props.sideFirst;
   const waits = form.meanwhile?.undecided.length ?? 0;
   const reason = locked ?? props.reason ?? (waits > 0 ? t.meanwhile.undecided(waits) : undefined);
   // Names are pasted into pipelines, scripts and chats. "Add a rule" is a title, and no name.
@@ -109,6 +113,12 @@ export function FormSheet<V extends Values>(props: Props<V>) {
       <SaveFailure form={form} />
     </form>
   );
+  const beside = side ? (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keys too.
+    <section className="side2" tabIndex={0} aria-label={t.beside}>
+      {side}
+    </section>
+  ) : null;
   return (
     <Sheet
       open
@@ -121,11 +131,9 @@ export function FormSheet<V extends Values>(props: Props<V>) {
     >
       {side ? (
         <div className="sg">
+          {above ? beside : null}
           {body}
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keys too. */}
-          <section className="side2" tabIndex={0} aria-label={t.beside}>
-            {side}
-          </section>
+          {above ? null : beside}
         </div>
       ) : (
         body

@@ -24,6 +24,7 @@ export function Listing<T>(props: ListProps<T>) {
     <>
       <Top>
         <h1>{title}</h1>
+        {props.beside}
         <div className="end row">
           {props.bar}
           {act}

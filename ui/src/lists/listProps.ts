@@ -32,7 +32,9 @@ export type ListProps<T> = {
   empty: ReactNode;
   /** The page's one act. With a reason it is shown as not possible, and why. */
   add?: { label: string; run: () => void; reason?: string };
-  /** More in the bar above: "Live", a second act. */
+  /** Beside the title: "Live". */
+  beside?: ReactNode;
+  /** More in the bar above: a second act, a choice. */
   bar?: ReactNode;
   /** Between the bar and the filters: tabs, a notice. */
   above?: ReactNode;

@@ -5,7 +5,7 @@ export const factorTexts = {
   title: "Second factors",
   hint: "With one, your password alone opens nothing. A passkey even replaces it.",
   unread: "The second factors could not be read.",
-  none: "None. Whoever knows your password is you.",
+  none: "None yet. Your password alone signs you in.",
   required: "You must have one.",
   kinds: { passkey: "Passkey", totp: "Authenticator app" },
   lastUse: "last used",

@@ -40,10 +40,8 @@ function Page() {
     <>
       <Top>
         <h1>{t.title}</h1>
-        <div className="end row">
-          <LiveBadge state={live} />
-          {toNodes}
-        </div>
+        <LiveBadge state={live} />
+        <div className="end row">{toNodes}</div>
       </Top>
       <div className="body" aria-busy={query.isPending}>
         {query.isError ? (

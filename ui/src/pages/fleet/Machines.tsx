@@ -69,7 +69,9 @@ export function NodeMeters({ node }: { node: NodeInfo }) {
         used={vitals?.cpu}
         promised={allocated.cpu ?? 0}
         limit={inventory ? cpuLimit(node) : undefined}
+        times={node.cpu_overcommit}
         say={formatNumber}
+        unit={t.cores}
       />
       <Meter
         what={t.memory}
@@ -89,16 +91,22 @@ type MeterProps = {
   promised?: number;
   /** What may be promised, if that is not what there is. */
   limit?: number;
+  /** How many times it may be promised. */
+  times?: number;
   say: (value: number) => string;
+  /** What is counted, where the number does not say it. */
+  unit?: string;
 };
 
 /** A bar of a machine's room: filled is used, a mark is what is allocated; hatched when not known. */
-function Meter({ what, all, used, promised, limit, say }: MeterProps) {
+function Meter({ what, all, used, promised, limit = all, times, say, unit }: MeterProps) {
   const known = all !== undefined && used !== undefined && all > 0;
-  const share = (value: number) => Math.min(100, (value / (all || 1)) * 100);
-  const words = known ? t.used(say(used), say(all)) : t.unknown;
+  const share = (value: number, whole = all) => Math.min(100, (value / (whole || 1)) * 100);
+  const words = known ? t.used(say(used), say(all), unit) : t.unknown;
   const more =
-    promised !== undefined && all ? t.promised(say(promised), limit && say(limit)) : undefined;
+    promised !== undefined && limit
+      ? t.promised(say(promised), say(limit), unit, times)
+      : undefined;
   return (
     <div className="meter">
       <div className="row wrap gap-x-2 gap-y-0">
@@ -116,8 +124,13 @@ function Meter({ what, all, used, promised, limit, say }: MeterProps) {
         <title>{t.meter(what, words, more)}</title>
         <rect className="all" width="100" height="6" />
         {known ? <rect className="used" width={share(used)} height="6" /> : null}
-        {promised && all ? (
-          <rect className="promised" x={Math.max(0, share(promised) - 1)} width="1" height="6" />
+        {promised && limit ? (
+          <rect
+            className="promised"
+            x={Math.max(0, share(promised, limit) - 1)}
+            width="1"
+            height="6"
+          />
         ) : null}
       </svg>
       {more ? (

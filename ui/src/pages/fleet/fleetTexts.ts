@@ -1,3 +1,4 @@
+import { formatCount } from "@/components/quantity";
 import { plural } from "@/plural";
 
 // What the fleet page says: all machines, runs and deployments at one glance.
@@ -108,9 +109,11 @@ export const fleetTexts = {
   cpu: "CPU",
   memory: "Memory",
   disk2: "Disk",
-  used: (used: string, all: string) => `${used} of ${all} used`,
-  promised: (promised: string, limit?: string | 0) =>
-    limit ? `${promised} of ${limit} allocated` : `${promised} allocated`,
+  cores: "cores",
+  used: (used: string, all: string, unit?: string) =>
+    `${used} of ${[all, unit].filter(Boolean).join(" ")} used`,
+  promised: (promised: string, limit: string, unit?: string, times = 1) =>
+    `${promised} of ${[limit, unit].filter(Boolean).join(" ")} allocated${times === 1 ? "" : `, shared ${formatCount(times)} times`}`,
   meter: (what: string, used: string, promised?: string) =>
     promised ? `${what}: ${used}, ${promised}` : `${what}: ${used}`,
   unknown: "not known",

@@ -55,7 +55,7 @@ function List() {
       emptyTitle={t.emptyTitle}
       empty={t.empty}
       add={{ label: t.add, run: add }}
-      bar={<LiveBadge state={live} />}
+      beside={<LiveBadge state={live} />}
       above={query.data && query.data.length > 0 ? <Fleet nodes={query.data} /> : null}
       below={
         <>

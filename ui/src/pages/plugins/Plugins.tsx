@@ -16,14 +16,24 @@ type Plugin = Schemas["Plugin"];
 const parameterNames = (one: Plugin) => fieldTitles(one.component.parameters).join(", ");
 
 const columns: Column<Plugin>[] = [
-  { head: t.columns.name, cell: (one) => <OpenLink name={one.name} /> },
+  {
+    head: t.columns.name,
+    cell: (one) => (
+      <span className="whitespace-nowrap">
+        <OpenLink name={one.name} />
+      </span>
+    ),
+  },
   { head: t.columns.does, cell: (one) => <span className="t2">{one.component.description}</span> },
   {
     head: t.columns.image,
     wide: true,
     cell: (one) => (
-      <span className="mono" title={one.digest}>
-        {one.registry_host}/{one.image}:{one.tag}
+      <span className="col mono" title={one.digest}>
+        <span>
+          {one.image}:{one.tag}
+        </span>
+        <span className="t2">{one.registry_host}</span>
       </span>
     ),
   },
@@ -34,7 +44,11 @@ const columns: Column<Plugin>[] = [
   },
   {
     head: t.columns.actions,
-    cell: (one) => <span className="t2">{(one.component.actions ?? ["create"]).join(", ")}</span>,
+    cell: (one) => (
+      <span className="t2 whitespace-nowrap">
+        {(one.component.actions ?? ["create"]).join(", ")}
+      </span>
+    ),
   },
 ];
 

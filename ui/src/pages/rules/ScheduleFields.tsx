@@ -58,8 +58,8 @@ export function ScheduleFields({ form, sources, next }: Props) {
         <TextField
           form={form}
           name="schedule.until"
+          type="datetime-local"
           label={t.until}
-          mono
           optional
           hint={t.untilHint}
         />

@@ -53,7 +53,7 @@ export const ruleTexts = {
   lifetime: "Hours that it lives",
   lifetimeHint: "Since its last use. Empty: what the project says.",
   until: "End of the schedule",
-  untilHint: "Such as 2027-01-31T00:00:00Z. What is there then lives on for its time.",
+  untilHint: "By your clock. What is there then lives on for its time.",
   nextRun: "Deploys next:",
   project: "Project",
   anyProject: "Every project",

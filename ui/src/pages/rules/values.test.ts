@@ -70,6 +70,14 @@ it("sends a schedule in place of what pull requests need", () => {
     filter: undefined,
     schedule: { at: "02:30", time_zone: "Europe/Berlin", lifetime_hours: 12, until: undefined },
   });
+  const until = "2027-01-31T12:05:00.000Z";
+  const read = { ...bodyOf(nightly), name: "shop", wait_minutes: 30, updates: "aside" as const };
+  const ending = initialValues({
+    ...{ ...read, active: true, created_by: "ada", created_at: "2026-01-02T10:00:00Z" },
+    schedule: { at: "02:30", time_zone: "UTC", until },
+  });
+  expect(ending["schedule.until"]).toMatch(/^2027-01-3\dT\d\d:\d5$/);
+  expect(bodyOf(ending).schedule?.until).toBe(until);
   expect(bodyOf(good).schedule).toBeUndefined();
   const wrong = { ...nightly, branch: "release/*", "schedule.at": "" };
   expect(Object.keys(findProblems(wrong, false, []))).toEqual(["branch", "schedule.at"]);

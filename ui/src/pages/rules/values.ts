@@ -1,4 +1,5 @@
 import type { Schemas } from "@/api/client";
+import { minuteOf } from "@/components/time";
 import { emptyToUndefined, onlyProblems, toNumber } from "@/forms/formValues";
 import { nameProblem } from "@/forms/NameField";
 import { ruleTexts as t } from "@/pages/rules/ruleTexts";
@@ -31,7 +32,7 @@ export const initialValues = (stored?: Rule) => ({
   "schedule.time_zone":
     stored?.schedule?.time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
   "schedule.lifetime_hours": String(stored?.schedule?.lifetime_hours ?? ""),
-  "schedule.until": stored?.schedule?.until ?? "",
+  "schedule.until": formatMinute(stored?.schedule?.until),
   api_url: stored?.api_url ?? "",
   secret: "",
   token: "",
@@ -73,11 +74,15 @@ export const bodyOf = (values: Values): Schemas["RulePut"] => ({
 export const hasPullRequests = (source: Schemas["RuleSource"]) =>
   source !== "registry" && !isSchedule(source);
 
+/** A moment as its field has it, by the reader's clock. */
+const formatMinute = (at?: string) => (at ? minuteOf(new Date(at)) : "");
+const toMoment = (text: string) => (text ? new Date(text).toISOString() : undefined);
+
 const scheduleOf = (values: Values): Schemas["RuleSchedule"] => ({
   at: values["schedule.at"].trim(),
   time_zone: values["schedule.time_zone"].trim(),
   lifetime_hours: toNumber(values["schedule.lifetime_hours"]),
-  until: emptyToUndefined(values["schedule.until"]),
+  until: toMoment(values["schedule.until"]),
 });
 
 /** The filter that is sent; undefined if the rule is for every pull request. */

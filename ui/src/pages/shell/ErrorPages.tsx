@@ -22,7 +22,12 @@ export function NotFound() {
   );
 }
 
+/** How browsers word that something did not arrive: an answer, or a part of this program. */
+const notArrived = /fetch|network|load|import/i;
+
 export function ErrorPage({ error, reset }: ErrorComponentProps) {
   if (isNotFound(error)) return <NotFound />;
-  return <ErrorState what={`${texts.brokenTitle}.`} error={error} retry={reset} />;
+  const ours = error instanceof Error && !("problem" in error) && !notArrived.test(error.message);
+  const said = ours ? { problem: { detail: texts.brokenHere } } : error;
+  return <ErrorState what={`${texts.brokenTitle}.`} error={said} retry={reset} />;
 }

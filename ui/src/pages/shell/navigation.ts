@@ -4,6 +4,7 @@ import {
   Boxes,
   ChartColumn,
   Container,
+  FolderGit2,
   Gauge,
   GitPullRequest,
   Globe,
@@ -76,7 +77,7 @@ export const places: Place[] = [
   { to: "/audit", label: t.audit, group: "people", icon: ScrollText, who: "all", key: "a" },
   { to: "/usage", label: t.usage, group: "people", icon: ChartColumn, who: "all" },
   { to: "/rules", label: t.rules, group: "installation", icon: GitPullRequest, who: "admin" },
-  { to: "/sources", label: t.sources, group: "installation", icon: GitPullRequest, who: "admin" },
+  { to: "/sources", label: t.sources, group: "installation", icon: FolderGit2, who: "admin" },
   { to: "/webhooks", label: t.webhooks, group: "installation", icon: Webhook, who: "admin" },
   { to: "/settings", label: t.settings, group: "installation", icon: Settings, who: "admin" },
 ];

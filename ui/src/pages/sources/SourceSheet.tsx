@@ -56,6 +56,7 @@ export function SourceSheet({ opened, taken, made, close }: Props) {
       busy={stored ? undefined : formTexts.creating}
       extra={stored ? <Delete name={stored.name} close={close} /> : null}
       side={stored ? <SourceState name={stored.name} /> : null}
+      sideFirst
     >
       {stored ? null : <NameField form={form} taken={taken} hint={t.nameHint} />}
       <Repository form={form} stored={stored} />

@@ -12,7 +12,7 @@ import { StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { ChangeList } from "@/editor/compare/ChangeList";
 import { sourceTexts as t } from "./sourceTexts";
-import { looks, toStepChanges } from "./state";
+import { looks, standingOf, toStepChanges } from "./state";
 
 type Source = Schemas["DefinitionSource"];
 
@@ -31,11 +31,16 @@ export function SourceState({ name }: { name: string }) {
   );
 }
 
+export function StandingMark({ one }: { one: Source }) {
+  const standing = standingOf(one);
+  return <StatusMark state={looks[standing]}>{t.statuses[standing]}</StatusMark>;
+}
+
 function Found({ one }: { one: Source }) {
   const waits = one.status === "waiting" ? one.found : undefined;
   return (
     <>
-      <StatusMark state={looks[one.status]}>{t.statuses[one.status]}</StatusMark>
+      <StandingMark one={one} />
       {one.failure ? <Failure failure={one.failure} /> : null}
       {one.found ? <Commit word={t.found} commit={one.found} /> : null}
       {one.applied ? (

@@ -3,7 +3,6 @@ import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { sources } from "@/api/queries/sources";
 import { shortCommit } from "@/components/commit";
-import { StatusMark } from "@/components/Status";
 import { LoadStored } from "@/forms/LoadStored";
 import { OneTimeSheet } from "@/forms/OneTimeSheet";
 import { Listing } from "@/lists/Listing";
@@ -14,8 +13,9 @@ import { OneTimeSecret } from "../people/OneTimeSecret";
 import { NotFound } from "../shell/ErrorPages";
 import { useReasonNotAdmin } from "../shell/usePermissionReason";
 import { HookAddress, SourceSheet } from "./SourceSheet";
+import { StandingMark } from "./SourceState";
 import { sourceTexts as t } from "./sourceTexts";
-import { looks } from "./state";
+import { type Standing, standingOf } from "./state";
 
 type Source = Schemas["DefinitionSource"];
 
@@ -40,7 +40,7 @@ const columns: Column<Source>[] = [
     head: t.columns.status,
     cell: (one) => (
       <span className="row">
-        <StatusMark state={looks[one.status]}>{t.statuses[one.status]}</StatusMark>
+        <StandingMark one={one} />
         {one.drift.length > 0 ? <span className="chip">{t.drifted(driftedOf(one))}</span> : null}
       </span>
     ),
@@ -65,8 +65,8 @@ const filters: ListFilter<Source>[] = [
     key: "status",
     label: t.status,
     any: t.anyStatus,
-    of: (one) => one.status,
-    say: (value) => t.statuses[value as Source["status"]] ?? value,
+    of: standingOf,
+    say: (value) => t.statuses[value as Standing] ?? value,
   },
 ];
 

@@ -3,6 +3,7 @@ import type { Schemas } from "@/api/client";
 // What the page about sources of definitions says: which repositories define what is here.
 
 type Source = Schemas["DefinitionSource"];
+type Standing = Source["status"] | "drifted";
 
 export const sourceTexts = {
   title: "Sources",
@@ -19,10 +20,11 @@ export const sourceTexts = {
   statuses: {
     new: "Not read yet",
     synced: "In step",
+    drifted: "Drifted",
     waiting: "To confirm",
     failed: "Failed",
-  } satisfies Record<Source["status"], string>,
-  drifted: (count: number) => `${count} drifted`,
+  } satisfies Record<Standing, string>,
+  drifted: (count: number) => `${count} changed here`,
   never: "never",
   nameHint: "What it defines is recorded under this name.",
   url: "Repository",

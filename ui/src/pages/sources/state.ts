@@ -4,10 +4,17 @@ import type { StepChange } from "@/editor/model/merge";
 type Source = Schemas["DefinitionSource"];
 type Change = Schemas["DefinitionSourceChange"];
 
-/** What a status looks like. */
-export const looks: Record<Source["status"], string> = {
+/** How a source stands. What was applied and was changed here since is in step no more. */
+export type Standing = Source["status"] | "drifted";
+
+export const standingOf = ({ status, drift }: Pick<Source, "status" | "drift">): Standing =>
+  status === "synced" && drift.length > 0 ? "drifted" : status;
+
+/** What a standing looks like. */
+export const looks: Record<Standing, string> = {
   new: "queued",
   synced: "ready",
+  drifted: "warn",
   waiting: "waiting",
   failed: "failed",
 };

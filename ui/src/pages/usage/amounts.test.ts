@@ -23,5 +23,9 @@ it("shares cost where there are prices, and processor time where there are none"
   expect(weightOf(one, false)).toBe(60);
   // What was taken back may be more than what is left of the period.
   expect(weightOf({ ...one, cost: -1 }, true)).toBe(0);
-  expect([formatShare(1, 4), formatShare(1, 400), formatShare(0, 0)]).toEqual(["25 %", "<1 %", "0 %"]);
+  expect([formatShare(1, 4), formatShare(1, 400), formatShare(0, 0)]).toEqual([
+    "25 %",
+    "<1 %",
+    "0 %",
+  ]);
 });
