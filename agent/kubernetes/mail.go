@@ -319,8 +319,8 @@ func (mp *mailPorts) explainNoPod(ctx context.Context, namespace string) error {
 	return agent.ErrNoMailPort
 }
 
-// removeMailPort removes what ensureMailPort made. The policy, which says that there is a port, goes
-// last.
+// removeMailPort removes what ensureMailPort made. The policy, which says that there is a port,
+// goes last.
 func (b *base) removeMailPort(ctx context.Context, deployment string) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

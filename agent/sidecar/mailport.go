@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two ports:
-// at one for mails, at the other for the agent, which speaks SMTP as it does with a relay. Both ends
-// prove to each other that they know the pod's key, without saying it, before a connection is passed
-// on: an address of a pod may have become another pod's meanwhile.
+// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two ports: at
+// one for mails, at the other for the agent, which speaks SMTP as it does with a relay. Both ends
+// prove to each other that they know the pod's key, without saying it, before a connection is
+// passed on: an address of a pod may have become another pod's meanwhile.
 //
 //	agent → pod   a nonce
 //	pod → agent   a nonce, and the pod's proof
