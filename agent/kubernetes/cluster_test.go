@@ -93,6 +93,9 @@ type listed struct {
 				Namespace string `json:"namespace"`
 			} `json:"claimRef"`
 		} `json:"spec"`
+		Status struct {
+			PodIP string `json:"podIP"`
+		} `json:"status"`
 	} `json:"items"`
 }
 

@@ -87,13 +87,23 @@ func serveMetadata(t *testing.T) (address string) {
 // reachesFrom reports whether a service's container connects to an address.
 func (r *rig) reachesFrom(deployment string, step pipeline.StepKey, address string) bool {
 	r.t.Helper()
+	code := r.runInside(deployment, step, "/.nullops/bin/init", "reach", address)
+	if code != 0 && code != sidecar.ExitUnreachable {
+		r.t.Fatalf("it ended with %d", code)
+	}
+	return code == 0
+}
+
+// runInside runs a command in a service's container, and returns its exit code.
+func (r *rig) runInside(deployment string, step pipeline.StepKey, command ...string) int {
+	r.t.Helper()
 	conn, err := r.ExecInService(r.t.Context(), deployment, step)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
 	if err := sidecar.NewFrameWriter(conn).JSON(sidecar.FrameStart, sidecar.Start{
-		Command: []string{"/.nullops/bin/init", "reach", address}}); err != nil {
+		Command: command}); err != nil {
 		r.t.Fatal(err)
 	}
 	for {
@@ -105,10 +115,9 @@ func (r *rig) reachesFrom(deployment string, step pipeline.StepKey, address stri
 		if f.Kind != sidecar.FrameExit {
 			continue
 		}
-		if err := json.Unmarshal(f.Data, &end); err != nil ||
-			end.Code != 0 && end.Code != sidecar.ExitUnreachable {
-			r.t.Fatalf("it ended as %+v, %v", end, err)
+		if err := json.Unmarshal(f.Data, &end); err != nil {
+			r.t.Fatal(err)
 		}
-		return end.Code == 0
+		return end.Code
 	}
 }

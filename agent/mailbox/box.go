@@ -49,6 +49,8 @@ type Summary struct {
 type Box struct {
 	store *Store
 	dir   string
+	// writers bounds how many mails are written at once.
+	writers chan struct{}
 
 	mu      sync.Mutex
 	removed bool
@@ -141,19 +143,19 @@ func (b *Box) Changes() (revision int64, next <-chan struct{}) {
 
 // Add stores a mail.
 func (b *Box) Add(e Envelope, from io.Reader) error {
-	b.store.writers <- struct{}{}
-	defer func() { <-b.store.writers }()
+	b.writers <- struct{}{}
+	defer func() { <-b.writers }()
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return fmt.Errorf("make the mailbox: %w", err)
 	}
-	if err := b.store.checkDisk(); err != nil {
+	if err := b.store.checkDisk(b.store.limits.Mail); err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(b.dir, "*"+tempSuffix)
 	if err != nil {
 		return fmt.Errorf("store a mail: %w", err)
 	}
-	size, err := writeMail(temp, e, from)
+	size, err := writeMail(&guardedFile{Writer: temp, store: b.store, left: lookAfter}, e, from)
 	if err = errors.Join(err, temp.Close()); err == nil {
 		err = b.keepMail(temp.Name(), size)
 	}

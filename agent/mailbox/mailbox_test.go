@@ -338,6 +338,9 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 		"type":        {"Content-Type: text/plain; ;;; charset\n\nbody\n", ""},
 		"boundary":    {multipart + "no parts\n", "none was found"},
 		"empty":       {"", ""},
+		"words":       {"Subject: =?utf-8?q?a=ZZ?= =?klingon?b?!!?= =?\n\nbody\n", ""},
+		"twice":       {"Subject: one\nSubject: two\nTo: a\nTo: b\n\nbody\n", ""},
+		"control":     {"Subject: \x00\x1b[2J\n\n\x00\x1b[2J\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -359,6 +362,30 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 				t.Errorf("the list is %d mails", len(all))
 			}
 		})
+	}
+}
+
+// What an attachment is called leads to no other folder, whatever the mail says.
+//
+// threat: T55
+func TestBox_NamesAttachmentsSafely(t *testing.T) {
+	for name, want := range map[string]string{"../../etc/passwd": "passwd", "bill.pdf": "bill.pdf",
+		`..\\..\\boot.ini`: "boot.ini", `C:\\x.exe`: "x.exe", "..": "", "/": "", ".profile": "profile",
+		"a\tb.pdf": "a b.pdf", "=?utf-8?q?..=2F..=2Fx?=": "x",
+		strings.Repeat("a", 2000): strings.Repeat("a", 500) + "…"} {
+		box, m := readOne(t, "Content-Type: application/pdf; name=\""+name+"\"\n\nx\n")
+		if len(m.Attachments) != 1 || m.Attachments[0].Name != want {
+			t.Errorf("%q is called %+v, want %q", name, m.Attachments, want)
+		}
+		err := box.Part(1, 0, func(a mailbox.Attachment, _ io.Reader) error {
+			if a.Name != want {
+				t.Errorf("%q is downloaded as %q", name, a.Name)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -136,9 +136,15 @@ func (w *walker) readPart(field func(string) string, body io.Reader, depth int) 
 	case shown && kind == "text/html" && w.HTML == "":
 		w.HTML = w.readText(decoded, params["charset"])
 	default:
-		w.addAttachment(Attachment{Index: index, Name: shortenText(name), Type: kind,
+		w.addAttachment(Attachment{Index: index, Name: fileName(name), Type: shortenText(kind),
 			ContentID: strings.Trim(field("Content-ID"), "<> ")}, decoded)
 	}
+}
+
+// fileName is what an attachment may be called: no folder, and nothing that leads to one.
+func fileName(name string) string {
+	name = strings.TrimLeft(name[strings.LastIndexAny(name, `/\:`)+1:], ". ")
+	return shortenText(name)
 }
 
 // readParts reads the parts of a multipart.
@@ -197,7 +203,15 @@ func (w *walker) readText(content io.Reader, charset string) string {
 		w.addProblem("A text in it is very long: only its first MiB is shown.")
 	}
 	text := strings.ReplaceAll(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n", "\n")
-	return cutValid(text, maxText)
+	return cutValid(strings.Map(showControl, text), maxText)
+}
+
+// showControl makes characters visible that would steer what shows a text, such as NUL and ESC.
+func showControl(r rune) rune {
+	if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+		return '\uFFFD'
+	}
+	return r
 }
 
 func cutValid(text string, most int) string {

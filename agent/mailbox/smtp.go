@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/emersion/go-sasl"
@@ -21,15 +23,20 @@ const (
 	maxRecipients = 100
 	// maxLine is far beyond the standard: some applications write their HTML as one line.
 	maxLine = 256 << 10
-	// idleTimeout is the shortest that RFC 5321 allows: connection pools keep some open.
+	// idleTimeout is the shortest that RFC 5321 allows: connection pools keep some open. A mail has
+	// to be sent within it, too.
 	idleTimeout = 5 * time.Minute
 	// maxConns bounds the connections of one deployment; more wait in the relay's backlog.
 	maxConns = 20
 	// bytesPerSecond and burstBytes are how fast one deployment may fill its mailbox. Each mail
-	// counts for leastCost at least, which makes 64 mails a second.
+	// counts for leastCost at least, which makes 64 mails a second, and each byte of a command for
+	// commandCost: answering commands is work for the agent, and no application sends many.
 	bytesPerSecond = 4 << 20
 	burstBytes     = 32 << 20
 	leastCost      = 64 << 10
+	commandCost    = 64
+	// longestAddress is more than RFC 5321 allows.
+	longestAddress = 320
 )
 
 // Accepter waits for the next connection of a client.
@@ -38,18 +45,23 @@ type Accepter func(ctx context.Context) (net.Conn, error)
 // Serve speaks SMTP with the clients of one deployment until ctx ends or accept fails, and stores
 // their mails.
 func (b *Box) Serve(ctx context.Context, accept Accepter, log *slog.Logger) error {
-	pace := rate.NewLimiter(bytesPerSecond, burstBytes)
 	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
-		return &session{box: b, ctx: ctx, pace: pace, log: log, helo: c.Hostname(),
-			peer: c.Conn().RemoteAddr().String()}, nil
+		conn, ours := c.Conn().(*clientConn)
+		if !ours {
+			return nil, errors.New("the connection is of another listener")
+		}
+		return &session{box: b, conn: conn, log: log, helo: cleanAddress(c.Hostname()),
+			peer: conn.RemoteAddr().String()}, nil
 	}))
 	server.Domain = "mail"
-	server.MaxRecipients, server.MaxMessageBytes = maxRecipients, b.store.limits.Mail
-	server.MaxLineLength, server.AllowInsecureAuth = maxLine, true
+	// The size of mails is bounded by the session, so that one which is refused is counted.
+	server.MaxRecipients, server.MaxLineLength = maxRecipients, maxLine
+	server.AllowInsecureAuth = true
 	server.ReadTimeout, server.WriteTimeout = idleTimeout, time.Minute
 	server.EnableSMTPUTF8, server.EnableBINARYMIME = true, true
 	server.ErrorLog = debugLog{log}
-	listener := &acceptListener{ctx: ctx, accept: accept, slots: make(chan struct{}, maxConns)}
+	listener := &acceptListener{ctx: ctx, accept: accept, slots: make(chan struct{}, maxConns),
+		pace: rate.NewLimiter(bytesPerSecond, burstBytes)}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	err := server.Serve(listener)
 	stop()
@@ -76,6 +88,7 @@ type acceptListener struct {
 	ctx    context.Context
 	accept Accepter
 	slots  chan struct{}
+	pace   *rate.Limiter
 }
 
 // Accept implements net.Listener.
@@ -90,7 +103,8 @@ func (l *acceptListener) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	return &slotConn{Conn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
+	return &clientConn{Conn: conn, ctx: l.ctx, pace: l.pace,
+		release: sync.OnceFunc(func() { <-l.slots })}, nil
 }
 
 // Close implements net.Listener.
@@ -99,14 +113,50 @@ func (*acceptListener) Close() error { return nil }
 // Addr implements net.Listener.
 func (*acceptListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// slotConn makes room for another connection when it is closed.
-type slotConn struct {
+// clientConn reads no faster than its deployment may send, and makes room for another connection
+// when it is closed.
+type clientConn struct {
 	net.Conn
+	ctx     context.Context
+	pace    *rate.Limiter
 	release func()
+	// inMail: what comes is a mail. paid is how much of it was paid for already, in bytes.
+	inMail atomic.Bool
+	paid   atomic.Int64
+}
+
+// Read implements net.Conn. The end of the connection is not told as io.EOF, which is also the end
+// of a piece of a mail: half a piece would be taken for the whole. In the middle of a mail, every
+// failure is the end: what comes later must not be taken for commands.
+func (c *clientConn) Read(to []byte) (int, error) {
+	n, err := c.Conn.Read(to[:min(len(to), leastCost)])
+	cost := int64(n) * commandCost
+	if c.inMail.Load() {
+		cost = int64(n) - c.paid.Load()
+		c.paid.Store(max(-cost, 0))
+	}
+	if failed := c.pay(cost); failed != nil {
+		return 0, net.ErrClosed
+	}
+	if err != nil && c.inMail.Load() {
+		_ = c.Close()
+		return n, net.ErrClosed
+	}
+	if errors.Is(err, io.EOF) {
+		err = net.ErrClosed
+	}
+	return n, err
+}
+
+func (c *clientConn) pay(cost int64) error {
+	if cost <= 0 {
+		return nil
+	}
+	return c.pace.WaitN(c.ctx, int(cost))
 }
 
 // Close implements net.Conn.
-func (c *slotConn) Close() error {
+func (c *clientConn) Close() error {
 	defer c.release()
 	return c.Conn.Close()
 }
@@ -114,72 +164,109 @@ func (c *slotConn) Close() error {
 // session is one client's.
 type session struct {
 	box        *Box
-	ctx        context.Context
-	pace       *rate.Limiter
+	conn       *clientConn
 	log        *slog.Logger
 	peer, helo string
-	from       string
-	to         []string
+	// mu guards the envelope: a client may reset while a mail that comes in pieces is stored.
+	mu   sync.Mutex
+	from string
+	to   []string
 }
 
 // AuthMechanisms implements smtp.AuthSession.
 func (*session) AuthMechanisms() []string { return []string{sasl.Plain, sasl.Login} }
 
-// Auth implements smtp.AuthSession. Anybody is let in.
+// Auth implements smtp.AuthSession. Anybody is let in, also with mechanisms that are not offered:
+// some applications insist on one. What they say is kept nowhere.
 func (*session) Auth(mechanism string) (sasl.Server, error) {
-	if mechanism == sasl.Login {
-		return &loginServer{}, nil
+	switch mechanism {
+	case sasl.Login:
+		return &openDoor{asks: []string{"Username:", "Password:"}}, nil
+	case "CRAM-MD5":
+		return &openDoor{asks: []string{"<1@mail>"}}, nil
+	case sasl.Plain, "XOAUTH2", sasl.OAuthBearer:
+		return &openDoor{asks: []string{""}}, nil
 	}
-	return sasl.NewPlainServer(func(string, string, string) error { return nil }), nil
+	return nil, smtp.ErrAuthUnknownMechanism
 }
 
-// loginServer is the server's end of AUTH LOGIN: it asks for a name and a password.
-type loginServer struct{ asked int }
+// openDoor is the server's end of a sign-in that anybody passes who answers.
+type openDoor struct {
+	asks  []string
+	begun bool
+}
 
 // Next implements sasl.Server.
-func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
-	if l.asked == 0 && response != nil {
-		// The name came with the command.
-		l.asked++
+func (o *openDoor) Next(response []byte) (challenge []byte, done bool, err error) {
+	if response != nil && !o.begun {
+		o.asks = o.asks[1:] // the first answer came with the command
 	}
-	l.asked++
-	switch l.asked {
-	case 1:
-		return []byte("Username:"), false, nil
-	case 2:
-		return []byte("Password:"), false, nil
+	o.begun = true
+	if len(o.asks) == 0 {
+		return nil, true, nil
 	}
-	return nil, true, nil
+	challenge, o.asks = []byte(o.asks[0]), o.asks[1:]
+	return challenge, false, nil
 }
 
 // Mail implements smtp.Session.
-func (s *session) Mail(from string, _ *smtp.MailOptions) error {
-	s.from = from
+func (s *session) Mail(from string, o *smtp.MailOptions) error {
+	if o != nil && o.Size > s.box.store.limits.Mail {
+		if s.conn.pay(leastCost) != nil {
+			return errShutdown
+		}
+		return s.refuse(smtp.ErrDataTooLarge)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from = cleanAddress(from)
 	return nil
 }
 
 // Rcpt implements smtp.Session.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	s.to = append(s.to, to)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = append(s.to, cleanAddress(to))
 	return nil
+}
+
+// cleanAddress is what is kept of an address: people read it in lists.
+func cleanAddress(address string) string {
+	return cutValid(cleanText(address), longestAddress)
 }
 
 // Data implements smtp.Session.
 func (s *session) Data(r io.Reader) error {
-	paced := &pacedReader{from: r, ctx: s.ctx, pace: s.pace, left: leastCost}
-	if err := s.pace.WaitN(s.ctx, leastCost); err != nil {
+	s.mu.Lock()
+	e := Envelope{At: time.Now().UTC(), From: s.from, To: slices.Clone(s.to), Peer: s.peer,
+		Helo: s.helo}
+	s.mu.Unlock()
+	if s.conn.pay(leastCost) != nil {
 		return errShutdown
 	}
-	err := s.box.Add(Envelope{At: time.Now().UTC(), From: s.from, To: s.to, Peer: s.peer,
-		Helo: s.helo}, paced)
+	s.conn.paid.Store(leastCost)
+	s.conn.inMail.Store(true)
+	defer s.conn.inMail.Store(false)
+	err := s.box.Add(e, &boundedMail{from: r, left: s.box.store.limits.Mail})
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, smtp.ErrTooLongLine) {
+		return s.refuse(errLongLine)
 	}
 	if _, aborted := errors.AsType[net.Error](err); aborted || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, smtp.ErrDataReset) {
 		// The client gave up. That is no mail.
 		return err
 	}
+	// The client hears the answer when it has sent everything.
+	_, _ = io.Copy(io.Discard, r)
+	return s.refuse(err)
+}
+
+// refuse counts a mail that is not stored, and returns what its client is told.
+func (s *session) refuse(err error) error {
 	if failed := s.box.countRefused(); failed != nil {
 		s.log.Warn("a mail was refused, and that could not be stored", "error", failed)
 	}
@@ -196,33 +283,34 @@ func (s *session) Data(r io.Reader) error {
 		Message: "The mail could not be stored"}
 }
 
-var errShutdown = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 3, 2},
-	Message: "The deployment takes no more mails"}
+var (
+	errShutdown = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 3, 2},
+		Message: "The deployment takes no more mails"}
+	errLongLine = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0},
+		Message: fmt.Sprintf("A line of the mail is longer than %d KiB", maxLine>>10)}
+)
 
 // Reset implements smtp.Session.
-func (s *session) Reset() { s.from, s.to = "", nil }
+func (s *session) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.from, s.to = "", nil
+}
 
 // Logout implements smtp.Session.
 func (*session) Logout() error { return nil }
 
-// pacedReader lets a mail through no faster than its deployment may write.
-type pacedReader struct {
+// boundedMail fails when more comes than a mail may have.
+type boundedMail struct {
 	from io.Reader
-	ctx  context.Context
-	pace *rate.Limiter
-	// left is what was paid for already.
-	left int
+	left int64
 }
 
 // Read implements io.Reader.
-func (p *pacedReader) Read(to []byte) (int, error) {
-	to = to[:min(len(to), leastCost)]
-	n, err := p.from.Read(to)
-	if p.left -= n; p.left < 0 {
-		if failed := p.pace.WaitN(p.ctx, -p.left); failed != nil {
-			return n, errShutdown
-		}
-		p.left = 0
+func (m *boundedMail) Read(to []byte) (int, error) {
+	n, err := m.from.Read(to)
+	if m.left -= int64(n); m.left < 0 {
+		return 0, smtp.ErrDataTooLarge
 	}
 	return n, err
 }

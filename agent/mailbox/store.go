@@ -3,6 +3,7 @@ package mailbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,21 +49,24 @@ type Store struct {
 	boxes map[string]*Box
 	// making room in all mailboxes happens once at a time.
 	room sync.Mutex
-	// writers bounds how many mails are written at once, parsers how many are read.
-	writers, parsers chan struct{}
+	// parsers bounds how many mails are read at once.
+	parsers chan struct{}
 }
 
 const (
-	// maxWriters times Limits.Mail is what unfinished mails may take on the disk.
-	maxWriters = 16
+	// maxWriters times Limits.Mail is what unfinished mails of a deployment may take on the disk. All
+	// deployments together may not share such a bound: one that is slow would keep others waiting.
+	maxWriters = 8
 	// maxParsers times some 20 MiB is what reading hostile mails may take of the agent's memory.
 	maxParsers = 2
+	// lookAfter is after how many bytes of a mail the disk is looked at again.
+	lookAfter = 1 << 20
 )
 
 // Open opens the mailboxes below a folder. They are read when they are used.
 func Open(dir string, limits Limits) *Store {
 	return &Store{dir: dir, limits: limits, diskFree: freeBytes, boxes: map[string]*Box{},
-		writers: make(chan struct{}, maxWriters), parsers: make(chan struct{}, maxParsers)}
+		parsers: make(chan struct{}, maxParsers)}
 }
 
 // Limits returns what bounds the mailboxes.
@@ -86,7 +90,8 @@ func (s *Store) Box(deployment string) (*Box, error) {
 	if b := s.boxes[deployment]; b != nil {
 		return b, nil
 	}
-	b := &Box{store: s, dir: filepath.Join(s.dir, deployment), changed: make(chan struct{})}
+	b := &Box{store: s, dir: filepath.Join(s.dir, deployment), changed: make(chan struct{}),
+		writers: make(chan struct{}, maxWriters)}
 	if err := b.loadMails(); err != nil {
 		return nil, fmt.Errorf("open the mailbox: %w", err)
 	}
@@ -169,13 +174,32 @@ func (s *Store) openAll() error {
 	return err
 }
 
-// checkDisk refuses a mail when the disk is nearly full.
-func (s *Store) checkDisk() error {
+// checkDisk refuses a mail of which so much is to come when the disk is nearly full.
+func (s *Store) checkDisk(more int64) error {
 	free, err := s.diskFree(s.dir)
-	if err == nil && free < s.limits.Free+s.limits.Mail {
+	if err == nil && free < s.limits.Free+more {
 		return errDiskFull
 	}
 	return err
+}
+
+// guardedFile refuses to go on with a mail when the disk has become full meanwhile.
+type guardedFile struct {
+	io.Writer
+	store *Store
+	// left may be written before the disk is looked at again, in bytes.
+	left int
+}
+
+// Write implements io.Writer.
+func (g *guardedFile) Write(data []byte) (int, error) {
+	if g.left -= len(data); g.left < 0 {
+		g.left = lookAfter
+		if err := g.store.checkDisk(0); err != nil {
+			return 0, err
+		}
+	}
+	return g.Writer.Write(data)
 }
 
 // sortedNumbers returns the numbers of mails, oldest first.

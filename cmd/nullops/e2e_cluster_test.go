@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -43,7 +44,11 @@ func (k *cluster) equip(n *node) {
 		"--agent.kubernetes.admit="+k.from+"/32", "--agent.kubernetes.volumesize=1Gi",
 		"--agent.grace=2s")
 	n.env = append(n.env, "SSL_CERT_FILE="+k.authority)
+	n.cluster = k
 }
+
+// clusterOf is the cluster that a node is, or nil.
+func clusterOf(n *node) *cluster { return cmp.Or(n.cluster, n.p.w.cluster) }
 
 // publish puts an image of these files into the registry, and returns its name.
 func (k *cluster) publish(
@@ -86,6 +91,17 @@ func (w *world) publishActor(t *testing.T, repository string) (tag string) {
 		packaging.File{Path: "actor", Mode: 0o755, Data: dockertest.BuildActor(t)},
 		packaging.File{Path: "data", Dir: true})
 	return "test"
+}
+
+// volume is the folder of a deployment's only volume, on the disk of the cluster's machine.
+func (k *cluster) volume(t *testing.T, n *node, id string) string {
+	t.Helper()
+	claimed := k.kubectl(t, "get", "persistentvolumeclaims", "--all-namespaces",
+		"--selector=nullops.deployment="+id+",nullops.install="+n.install(t),
+		"--output=jsonpath={.items[*].spec.volumeName}")
+	path := k.kubectl(t, "get", "persistentvolume", claimed,
+		"--output=jsonpath={.spec.hostPath.path}")
+	return filepath.Join(k.folder, "volumes", filepath.Base(path), "data")
 }
 
 // kubectl runs the real one with every right, and fails the test when it fails.

@@ -7,13 +7,18 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/internal/testpart"
+	"github.com/nullops/nullops/plugins/packaging"
 )
 
 // keepsData pushes newer builds of a branch whose rule keeps data: the next one begins with what
@@ -21,19 +26,8 @@ import (
 func keepsData(t *testing.T, w *world) {
 	testpart.Rotate(t)
 	p := startProduct(t, w)
-	p.applyShop(t)
-	var tags []string
-	for n, entry := range []string{"/actor", "/actor", "/nothing"} {
-		image := dockertest.PublishActorImage(t, w.docker, "nullops-test/rows",
-			fmt.Sprintf("ENTRYPOINT [%q]", entry), fmt.Sprintf("LABEL build=%d", n))
-		p.admin.put(t, "/services/keeping", object{"registry": "local", "image": image.Repository,
-			"tag_mode": "selectable"}, nil)
-		tags = append(tags, image.Tag)
-	}
-	p.define(t, "rows", keepingService(false))
+	tags := p.defineRows(t)
 	n := p.enrol(t, "worker", "qa")
-	p.admin.put(t, "/rules/rows", object{"source": "generic", "project": "rows", "environment": "qa",
-		"tag": "{tag}", "data": "keep", "secret": keepSecret}, nil)
 
 	first := p.pushBuild(t, "opened", tags[0], "")
 	url := serviceURL(t, first, "web")
@@ -46,17 +40,113 @@ func keepsData(t *testing.T, w *world) {
 	writeRow(t, n.volume(t, second.Id), "second")
 
 	p.deliverBuild(t, "updated", tags[2])
+	p.expectFailedUpdate(t)
+	p.answers(t, url)
+	if now := p.named(t, "rows-main"); now.Id != second.Id {
+		t.Errorf("after an update that failed %s has the name", now.Id)
+	}
+	n.expectRows(t, second.Id, "firstsecond", "told to end\ntold to end\n")
+	for _, id := range []string{second.Id, first.Id} {
+		p.admin.remove(t, id)
+		n.nothingLeft(t, id)
+	}
+}
+
+// keepsDataAcrossNodes is keepsData where the node of the older build takes no new deployment: each
+// update goes to the other node, with the data.
+func keepsDataAcrossNodes(t *testing.T, w *world) {
+	testpart.Rotate(t)
+	p := startProduct(t, w)
+	p.takeDataAlong(t, func() *node { return p.enrol(t, "right", "qa") })
+}
+
+// takeDataAlong has updates go from a node to another one, which is added when the first one has a
+// deployment.
+func (p *product) takeDataAlong(t *testing.T, addAnother func() *node) {
+	t.Helper()
+	tags := p.defineRows(t)
+	left := p.enrol(t, "left", "qa")
+	first := p.pushBuild(t, "opened", tags[0], "")
+	url := serviceURL(t, first, "web")
+	p.answers(t, url)
+	writeRow(t, left.volume(t, first.Id), "first")
+
+	right := addAnother()
+	if out, errs, code := p.admin.cli(t, "node", "drain", "left", "--no-wait"); code != 0 {
+		t.Fatalf("node drain: %d %s%s", code, out, errs)
+	}
+	second := p.pushBuild(t, "updated", tags[1], first.Id)
+	p.answers(t, url)
+	if textOf(second.Node) != "right" {
+		t.Fatalf("the update is on %s", textOf(second.Node))
+	}
+	// promise: W-02
+	right.expectRows(t, second.Id, "first", "told to end\n")
+	writeRow(t, right.volume(t, second.Id), "second")
+	// What was replaced runs where it was, with the data as it was.
+	eventually(t, "the older build runs again", func() string {
+		was := p.admin.deployment(t, first.Id)
+		return missingPart(was.Name+" "+string(was.Status), "was--rows-main ready")
+	})
+	left.expectRows(t, first.Id, "first", "told to end\n")
+
+	if out, errs, code := p.admin.cli(t, "node", "undrain", "left"); code != 0 {
+		t.Fatalf("node undrain: %d %s%s", code, out, errs)
+	}
+	if out, errs, code := p.admin.cli(t, "node", "drain", "right", "--no-wait"); code != 0 {
+		t.Fatalf("node drain: %d %s%s", code, out, errs)
+	}
+	p.deliverBuild(t, "updated", tags[2])
+	p.expectFailedUpdate(t)
+	p.answers(t, url)
+	right.expectRows(t, second.Id, "firstsecond", "told to end\ntold to end\n")
+	for _, id := range []string{second.Id, first.Id} {
+		p.admin.remove(t, id)
+		left.nothingLeft(t, id)
+		right.nothingLeft(t, id)
+	}
+}
+
+// defineRows defines a rule that keeps data, and returns the tags of its builds. The last one does
+// not start.
+func (p *product) defineRows(t *testing.T) (tags []string) {
+	t.Helper()
+	p.applyShop(t)
+	repository := "nullops-test/rows-" + strings.ToLower(path.Base(t.Name()))
+	for n, entry := range []string{"/actor", "/actor", "/nothing"} {
+		tags = append(tags, p.w.publishBuild(t, repository, entry, n))
+	}
+	p.admin.put(t, "/services/keeping", object{"registry": "local", "image": repository,
+		"tag_mode": "selectable"}, nil)
+	p.define(t, "rows", keepingService(false))
+	p.admin.put(t, "/rules/rows", object{"source": "generic", "project": "rows", "environment": "qa",
+		"tag": "{tag}", "data": "keep", "secret": keepSecret}, nil)
+	return tags
+}
+
+// publishBuild puts an image with the actor into the registry that differs from other builds.
+func (w *world) publishBuild(t *testing.T, repository, entry string, n int) (tag string) {
+	t.Helper()
+	if w.cluster == nil {
+		return dockertest.PublishActorImage(t, w.docker, repository,
+			fmt.Sprintf("ENTRYPOINT [%q]", entry), fmt.Sprintf("LABEL build=%s-%d", repository, n)).Tag
+	}
+	tag = fmt.Sprintf("build-%d", n)
+	w.cluster.publish(t, repository, tag, v1.Config{Entrypoint: []string{entry},
+		Labels: map[string]string{"build": fmt.Sprint(n)}},
+		packaging.File{Path: "actor", Mode: 0o755, Data: dockertest.BuildActor(t)},
+		packaging.File{Path: "data", Dir: true})
+	return tag
+}
+
+func (p *product) expectFailedUpdate(t *testing.T) {
+	t.Helper()
 	eventually(t, "the update fails", func() string {
 		var r apiclient.RuleView
 		p.admin.get(t, "/rules/rows", &r)
 		return missingPart(string(r.Reviews[0].State)+textOf(r.Reviews[0].Detail),
 			"failedthe update failed, and the earlier build still answers")
 	})
-	p.answers(t, url)
-	if now := p.named(t, "rows-main"); now.Id != second.Id {
-		t.Errorf("after an update that failed %s has the name", now.Id)
-	}
-	n.expectRows(t, second.Id, "firstsecond", "told to end\ntold to end\n")
 }
 
 const keepSecret = "a-secret-of-the-keeping-rule"

@@ -61,6 +61,10 @@ func TestKubernetesMove(t *testing.T) {
 	p.admin.remove(t, d.Id)
 	engine.nothingLeft(t, d.Id)
 	k.awaitCleared(t, cluster, d.Id)
+
+	// What a rule keeps goes the same way.
+	q := startProduct(t, w)
+	q.takeDataAlong(t, func() *node { return k.enrol(t, q, "right", "qa") })
 }
 
 // newClusterBeside is the cluster beside a world with Docker. Its machine finds the registry of
@@ -93,17 +97,6 @@ func (k *cluster) enrol(t *testing.T, p *product, name, environment string) *nod
 	n.start(t)
 	n.await(t, apiclient.NodeStatusOnline)
 	return n
-}
-
-// volume is the folder of a deployment's only volume, on the disk of the cluster's machine.
-func (k *cluster) volume(t *testing.T, n *node, id string) string {
-	t.Helper()
-	claimed := k.kubectl(t, "get", "persistentvolumeclaims", "--all-namespaces",
-		"--selector=nullops.deployment="+id+",nullops.install="+n.install(t),
-		"--output=jsonpath={.items[*].spec.volumeName}")
-	path := k.kubectl(t, "get", "persistentvolume", claimed,
-		"--output=jsonpath={.spec.hostPath.path}")
-	return filepath.Join(k.folder, "volumes", filepath.Base(path), "data")
 }
 
 func (k *cluster) checkStopSignals(t *testing.T, n *node, id string, times int) {

@@ -49,6 +49,7 @@ func TestKubernetesEndToEnd(t *testing.T) {
 			{"Masking", masking},
 			{"Isolation", isolation},
 			{"CaughtMails", caughtMails},
+			{"KeepsData", keepsData},
 		} {
 			t.Run(s.name, func(t *testing.T) {
 				testpart.Rotate(t)

@@ -145,6 +145,9 @@ func (who *person) arrives(t *testing.T, was apiclient.Deployment, at *node) {
 // volume is the folder of a deployment's only volume.
 func (n *node) volume(t *testing.T, id string) string {
 	t.Helper()
+	if k := clusterOf(n); k != nil {
+		return k.volume(t, n, id)
+	}
 	list, err := dockertest.Client(t, n.docker).VolumeList(t.Context(), client.VolumeListOptions{
 		Filters: client.Filters{}.Add("label", "nullops.deployment="+id,
 			"nullops.install="+n.install(t))})

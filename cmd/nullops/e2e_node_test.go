@@ -30,6 +30,8 @@ type node struct {
 	// more are settings, env variables beside the usual ones.
 	more []string
 	env  []string
+	// cluster is what the node is an agent of, beside nodes with Docker.
+	cluster *cluster
 }
 
 // enrol adds a node and starts its agent with the token that was shown.
@@ -155,7 +157,7 @@ func (n *node) scanForLeaks(t *testing.T) dockertest.LeakScan {
 // leftOf lists what is there of one deployment.
 func (n *node) leftOf(t *testing.T, id string) []string {
 	t.Helper()
-	if k := n.p.w.cluster; k != nil {
+	if k := clusterOf(n); k != nil {
 		return k.leftOf(t, n, id)
 	}
 	var left []string

@@ -74,6 +74,7 @@ func TestEndToEnd(t *testing.T) {
 		{"Drained", drainNode},
 		{"Moved", moveWithData},
 		{"KeepsData", keepsData},
+		{"KeepsDataAcrossNodes", keepsDataAcrossNodes},
 		{"BackedUpVolumes", backedUpVolumes},
 		{"HostilePeers", hostilePeers},
 		{"TwoNodes", twoNodes},
