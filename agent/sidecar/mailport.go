@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two ports: at
-// one for mails, at the other for the agent, which speaks SMTP as it does with a relay. Both ends
-// prove to each other that they know the pod's key, without saying it, before a connection is
-// passed on: an address of a pod may have become another pod's meanwhile.
+// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two
+// ports: at one for mails, at the other for the agent, which speaks SMTP as it does with a
+// relay. Both ends prove to each other that they know the pod's key, without saying it, before a
+// connection is passed on: an address of a pod may have become another pod's meanwhile.
 //
 //	agent → pod   a nonce
 //	pod → agent   a nonce, and the pod's proof
 //	agent → pod   the agent's proof
-//	pod → agent   when a mail comes: the length of its client's address in one byte, and the address
+//	pod → agent   of the client of a mail: its address, after the address's length in one byte
 //	agent → pod   one byte: the agent has the connection
 //
 // From then on, both carry the bytes of the mail's connection.
