@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two ports:
-// at one for mails, at the other for the agent, which speaks SMTP as it does with a relay. Both
-// ends prove to each other that they know the pod's key, without saying it, before a connection is
-// passed on: an address of a pod may have become another pod's meanwhile.
+// On a cluster, a deployment's mails come to a pod of its own, whose helper listens at two
+// ports: at one for mails, at the other for the agent, which speaks SMTP as it does with a
+// relay. Both ends prove to each other that they know the pod's key, without saying it, before a
+// connection is passed on: an address of a pod may have become another pod's meanwhile.
 //
 //	agent → pod   a nonce
 //	pod → agent   a nonce, and the pod's proof
 //	agent → pod   the agent's proof
-//	pod → agent   when a mail comes: the length of its client's address in one byte, and the address
+//	pod → agent   of the client of a mail: its address, after the address's length in one byte
 //	agent → pod   one byte: the agent has the connection
 //
 // From then on, both carry the bytes of the mail's connection.
@@ -35,6 +35,13 @@ const (
 	maxMailAgents = 64
 	nonceSize     = 32
 )
+
+// mailKeepAlive lets both ends of an idle connection notice within half a minute that the other's
+// machine is lost.
+func mailKeepAlive() net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second,
+		Count: 3}
+}
 
 // errNotMailPeer means that who is at the other end does not know the key.
 var errNotMailPeer = errors.New("who answers is not the other end of the deployment's mail port")
@@ -61,7 +68,7 @@ func serveMailPort(ctx context.Context, mailPort, agentPort string) error {
 		return fmt.Errorf("%s is empty", MailKeyVariable)
 	}
 	debug.SetGCPercent(relayGC)
-	var lc net.ListenConfig
+	lc := net.ListenConfig{KeepAliveConfig: mailKeepAlive()}
 	l, err := lc.Listen(ctx, "tcp", ":"+agentPort)
 	if err != nil {
 		return fmt.Errorf("listen for the agent: %w", err)
@@ -201,7 +208,7 @@ type MailPod struct {
 func (p MailPod) Dial(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, defaultDial)
 	defer cancel()
-	var d net.Dialer
+	d := net.Dialer{KeepAliveConfig: mailKeepAlive()}
 	conn, err := d.DialContext(ctx, "tcp", p.Address)
 	if err != nil {
 		return nil, fmt.Errorf("reach the mail pod: %w", err)

@@ -12,7 +12,10 @@ const reasons: Partial<Record<State, [title: string, more: string]>> = {
     "A step called mail gets the mails",
     "The pipeline has a step of that name, so that its mails go there and not here.",
   ],
-  unsupported: ["This node cannot catch mails", "Its agent is of an earlier release, on a cluster. Upgrade it."],
+  unsupported: [
+    "This node cannot catch mails",
+    "Its agent is of an earlier release, on a cluster. Upgrade it.",
+  ],
   old_relay: [
     "No mails are caught yet",
     "An earlier release made this deployment. Retry it, and its mails are caught.",
