@@ -23,15 +23,15 @@ type AlertCause struct {
 	Node               NodeID
 }
 
-// What an alert keeps of a cause, in bytes. Parts of causes come from outside: from an agent, or from
-// a registry that says why it refuses.
+// What an alert keeps of a cause, in bytes. Parts of causes come from outside: from an agent, or
+// from a registry that says why it refuses.
 const (
 	mostAlertName   = 390
 	mostAlertDetail = 1000
 )
 
-// Clipped returns the cause as an alert keeps it: one that is too long must not keep the alerts of
-// all others from being stored.
+// Clipped returns the cause as an alert keeps it: one that is too long must not keep the alerts
+// of all others from being stored.
 func (c AlertCause) Clipped() AlertCause {
 	c.Subject, c.Label = text.Clip(c.Subject, mostAlertName), text.Clip(c.Label, mostAlertName)
 	c.Detail = text.Clip(c.Detail, mostAlertDetail)
