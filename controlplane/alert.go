@@ -117,7 +117,7 @@ type Process struct {
 // ProcessReport is what only a process itself knows.
 type ProcessReport struct {
 	// PoolWaits is how often it waited for a connection to the database since its last report;
-	// PoolExhausted, that it did so at each of the last reports.
+	// PoolExhausted, that it did so at each of the last reports, or got none at all.
 	PoolWaits     int64 `json:"pool_waits"`
 	PoolExhausted bool  `json:"pool_exhausted"`
 	// RoutesAge is how long ago an ingress last knew that its routes are right, in seconds.
