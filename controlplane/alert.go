@@ -23,15 +23,15 @@ type AlertCause struct {
 	Node               NodeID
 }
 
-// What an alert keeps of a cause, in bytes. Parts of causes come from outside: from an agent, or from
-// a registry that says why it refuses.
+// What an alert keeps of a cause, in bytes. Parts of causes come from outside: from an agent, or
+// from a registry that says why it refuses.
 const (
 	mostAlertName   = 390
 	mostAlertDetail = 1000
 )
 
-// Clipped returns the cause as an alert keeps it: one that is too long must not keep the alerts of
-// all others from being stored.
+// Clipped returns the cause as an alert keeps it: one that is too long must not keep the alerts
+// of all others from being stored.
 func (c AlertCause) Clipped() AlertCause {
 	c.Subject, c.Label = text.Clip(c.Subject, mostAlertName), text.Clip(c.Label, mostAlertName)
 	c.Detail = text.Clip(c.Detail, mostAlertDetail)
@@ -117,7 +117,7 @@ type Process struct {
 // ProcessReport is what only a process itself knows.
 type ProcessReport struct {
 	// PoolWaits is how often it waited for a connection to the database since its last report;
-	// PoolExhausted, that it did so at each of the last reports.
+	// PoolExhausted, that it did so at each of the last reports, or got none at all.
 	PoolWaits     int64 `json:"pool_waits"`
 	PoolExhausted bool  `json:"pool_exhausted"`
 	// RoutesAge is how long ago an ingress last knew that its routes are right, in seconds.

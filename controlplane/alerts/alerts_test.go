@@ -283,8 +283,8 @@ func TestEvaluate_SourcesHoldUpNothing(t *testing.T) {
 	}
 }
 
-// What comes from outside and is too long, too much or twice the same keeps no other alert from being
-// stored: neither an agent that lies about its checks nor a registry that says a lot.
+// What comes from outside and is too long, too much or twice the same keeps no other alert from
+// being stored: neither an agent that lies about its checks nor a registry that says a lot.
 func TestEvaluate_CausesFromOutside(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, func(c *alerts.Config) {

@@ -97,16 +97,22 @@ func TestAlerts_NodeIsDeleted(t *testing.T) {
 	_ = r.pipes.Close() // it cannot be dialed again
 	s.cut()
 	r.awaitAlert(all, "node.offline", "Node n is offline", true)
+	told := func() string {
+		return pgtest.QueryValue[string](t, r.url, `WITH taken AS (DELETE FROM notices
+			WHERE event LIKE 'alert.%' RETURNING event || ' ' || (data ->> 'summary') AS said)
+			SELECT coalesce(string_agg(said, ', '), '') FROM taken`)
+	}
+	// promise: N-326
+	if said := told(); said != "alert.started Node n is offline." {
+		t.Errorf("subscribers are told %q", said)
+	}
 	environment := pgtest.QueryValue[string](t, r.url, "SELECT environment_id::text FROM nodes")
 	stop()
 	r.failOnError(nil, r.nodes.RemoveNode(t.Context(), system, "n"))
 	r.awaitAlert(all, "node.offline", "", false)
-	// The start would have been handed out by now, had anybody been there to do so.
-	told := pgtest.QueryValue[string](t, r.url, `SELECT string_agg(event || ' ' ||
-		(data ->> 'summary'), ', ' ORDER BY id) FROM notices WHERE event LIKE 'alert.%'`)
 	// promise: O-02
-	if told != "alert.ended Node n is offline." {
-		t.Errorf("subscribers are told %q", told)
+	if said := told(); said != "alert.ended Node n is offline." {
+		t.Errorf("once it is deleted, subscribers are told %q", said)
 	}
 	reader := access.User(controlplane.User{Name: "ann", Role: controlplane.RoleUser, Active: true},
 		[]controlplane.Grant{{Environment: controlplane.EnvironmentID(environment),

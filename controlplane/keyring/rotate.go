@@ -45,9 +45,9 @@ func (k *Keyring) ListKeys(
 	return all, err
 }
 
-// CountUnderMissingKeys returns the keys that values are sealed under and that this process does not
-// have, with how many values each has. Each key that was ever used has a check, so that nothing is
-// counted while none is missing.
+// CountUnderMissingKeys returns the keys that values are sealed under and that this process does
+// not have, with how many values each has. Each key that was ever used has a check, so that nothing
+// is counted while none is missing.
 func (k *Keyring) CountUnderMissingKeys(
 	ctx context.Context, actor access.Actor,
 ) (missing map[string]int64, err error) {

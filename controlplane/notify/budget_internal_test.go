@@ -24,16 +24,16 @@ func TestHandOut_TellsOfBudgets(t *testing.T) {
 	}
 	w.execSQL(`INSERT INTO usage_open (deployment_id, since, deployment, project_id, project,
 		environment_id, environment, node, team, person, millicores, memory_mib, gpus)
-		SELECT d.id, now(), d.name, d.project_id, 'shop', d.environment_id, 'qa', 'alpha', '', '', 1, 1,
-		0 FROM deployments d ON CONFLICT (deployment_id) DO UPDATE SET project = 'shop'`)
+		SELECT d.id, now(), d.name, d.project_id, 'shop', d.environment_id, 'qa', 'alpha', '', '',
+		1, 1, 0 FROM deployments d ON CONFLICT (deployment_id) DO UPDATE SET project = 'shop'`)
 	w.execSQL(`INSERT INTO notices (event, data) VALUES ('budget.removing', '{"budget": "b",
 		"scope": "project", "subject": "shop", "reason": "It is used up."}'),
 		('budget.reached', '{"budget": "b", "scope": "project", "subject": "shop"}')`)
 	if n, err := w.handOut(t.Context()); n != 2 || err != nil {
 		t.Fatalf("%d notices taken: %v", n, err)
 	}
-	told := pgtest.QueryValue[string](t, w.url, `SELECT string_agg(u.name || ': ' || n.subject || ' ' ||
-		n.body, ', ' ORDER BY u.name) FROM person_notices n JOIN users u ON u.id = n.user_id`)
+	told := pgtest.QueryValue[string](t, w.url, `SELECT string_agg(u.name || ': ' || n.subject ||
+		' ' || n.body, ', ' ORDER BY u.name) FROM person_notices n JOIN users u ON u.id = n.user_id`)
 	// promise: G-21
 	if told != "full: first in qa will be removed soon It is used up., "+
 		"root: locked in vault will be removed soon It is used up." {

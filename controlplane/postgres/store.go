@@ -135,7 +135,10 @@ func (s *Store) Ping(ctx context.Context) error {
 // PoolStats is what the pool is doing, for metrics.
 type PoolStats struct {
 	InUse, Idle, Max int32
-	// Waited counts acquisitions that found no free connection, WaitedFor how long they took.
+	// Acquired counts acquisitions: while it stands still, nobody gets a connection.
+	Acquired int64
+	// Waited counts acquisitions that found no free connection and got one, WaitedFor how long that
+	// took.
 	Waited    int64
 	WaitedFor time.Duration
 }
@@ -145,7 +148,8 @@ func (s *Store) Stats() PoolStats {
 	st := s.pool.Stat()
 	return PoolStats{
 		InUse: st.AcquiredConns(), Idle: st.IdleConns(), Max: st.MaxConns(),
-		Waited: st.EmptyAcquireCount(), WaitedFor: st.EmptyAcquireWaitTime(),
+		Acquired: st.AcquireCount(),
+		Waited:   st.EmptyAcquireCount(), WaitedFor: st.EmptyAcquireWaitTime(),
 	}
 }
 

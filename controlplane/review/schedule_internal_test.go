@@ -112,13 +112,14 @@ func TestSchedule_FailsAloud(t *testing.T) {
 	s.comes()
 	s.endTime("1 second")
 	s.expect(s.look(), controlplane.ReviewFailed, false, "no service has a tag of branch main")
-	causes := s.alertCauses()
+	causes := s.alertCauses() // promise: O-02
 	if len(causes) != 1 || !strings.Contains(causes[0].Detail, "branch main") ||
 		causes[0].Label != "nightly" {
 		t.Fatalf("what is wrong is %+v", causes)
 	}
 	s.images["shop/api:main-51d0e7b"] = "sha256:" + strings.Repeat("a", 64)
 	s.expect(s.comes(), controlplane.ReviewCreating, true, "being created")
+	// promise: O-02
 	if causes := s.alertCauses(); len(causes) > 0 {
 		t.Errorf("what is still wrong is %+v", causes)
 	}

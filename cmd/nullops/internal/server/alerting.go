@@ -101,6 +101,7 @@ const (
 type processReport struct {
 	base      *serverBase
 	waits     int64
+	acquired  int64
 	exhausted int
 	// missing are the keys that this control plane does not have, as it last found at looked.
 	missing map[string]int64
@@ -112,9 +113,12 @@ type processReport struct {
 func (p *processReport) read(ctx context.Context) (r controlplane.ProcessReport) {
 	pool := p.base.store.Stats()
 	r.PoolWaits, p.waits = pool.Waited-p.waits, pool.Waited
-	if p.exhausted++; pool.InUse < pool.Max || r.PoolWaits == 0 {
+	// Only waits that ended are counted: when nobody gets a connection at all, there are none.
+	stuck := pool.Acquired == p.acquired
+	if p.exhausted++; pool.InUse < pool.Max || r.PoolWaits == 0 && !stuck {
 		p.exhausted = 0
 	}
+	p.acquired = pool.Acquired
 	r.PoolExhausted = p.exhausted >= exhaustedFor
 	r.RoutesAge = p.base.metrics.routesAge().Seconds()
 	r.Answers = p.recentAnswers()

@@ -370,7 +370,8 @@ WITH causes AS (
         AND abs(p.skew) > 5
     UNION ALL
     SELECT 'database.pool', p.id, p.role || ' ' || split_part(p.id, '/', 1),
-        (p.report ->> 'pool_waits') || ' waits', NULL, NULL, NULL, NULL
+        CASE p.report ->> 'pool_waits' WHEN '0' THEN 'none was free'
+            ELSE (p.report ->> 'pool_waits') || ' waits' END, NULL, NULL, NULL, NULL
     FROM processes p WHERE p.stopped_at IS NULL AND p.seen_at >= now() - interval '45 seconds'
         AND (p.report ->> 'pool_exhausted')::boolean
     UNION ALL
