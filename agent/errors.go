@@ -27,6 +27,18 @@ var ErrNoImage = errors.New("its image is not on the node any more")
 // made without a mail port.
 var ErrNoMailPort = errors.New("the deployment's relay takes no mails")
 
+// StartError says why the engine could not start a container: its command is missing, or something
+// that is mounted. People read it without the calls that led to it.
+type StartError struct {
+	Reason string
+	Cause  error
+}
+
+func (e *StartError) Error() string { return "the container cannot be started: " + e.Reason }
+
+// Unwrap returns the engine's own answer.
+func (e *StartError) Unwrap() error { return e.Cause }
+
 // LoopbackError says why a service's port refuses connections: something listens
 // there, but on loopback addresses only, where nobody outside its container can
 // connect to it.

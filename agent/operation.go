@@ -182,6 +182,9 @@ func (o operation) classifyErr(ctx context.Context, err error, code string) engi
 	case errors.Is(err, ErrUnavailable):
 		return engine.Result{Outcome: engine.OutcomeUnknown, Code: "unavailable", Message: err.Error()}
 	}
+	if start, ok := errors.AsType[*StartError](err); ok {
+		return engine.Result{Outcome: engine.OutcomeNo, Code: code, Message: start.Error()}
+	}
 	return engine.Result{Outcome: engine.OutcomeNo, Code: code, Message: err.Error()}
 }
 

@@ -66,6 +66,8 @@ func (f Failure) Remedy() string {
 		"output_schema":
 		return "Tell the author of the plugin: it has to print one JSON object on stdout, with the " +
 			"outputs that it declares. `nullops plugin test` shows what it prints."
+	case "start":
+		return "Correct the step's command, its files and its mounts, or the image, and retry."
 	case "unresolved":
 		return "Correct the reference in the pipeline, or set the secret that it names."
 	}

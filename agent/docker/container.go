@@ -105,9 +105,23 @@ func (cs *containers) startContainer(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, mutationTimeout)
 	defer cancel()
 	if _, err := cs.api.ContainerStart(ctx, id, client.ContainerStartOptions{}); err != nil {
-		return fmt.Errorf("start container: %w", wrapMutationErr(err))
+		if isEngineAnswer(err) {
+			return &agent.StartError{Reason: startReason(err.Error()), Cause: err}
+		}
+		return fmt.Errorf("start container: %w", wrapUnavailable(err))
 	}
 	return nil
+}
+
+// startReason is what an engine says of a start, without the programs that passed it on.
+func startReason(said string) string {
+	for _, passed := range []string{"Error response from daemon: ", "failed to create shim task: ",
+		"failed to create task for container: ", "OCI runtime create failed: ",
+		"runc create failed: ", "unable to start container process: ",
+		"error during container init: "} {
+		said = strings.ReplaceAll(said, passed, "")
+	}
+	return strings.TrimSuffix(strings.TrimSpace(said), ": unknown")
 }
 
 // attachStreams opens the container's stdin, stdout and stderr before it starts.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -96,6 +97,21 @@ func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
 		if got := r.get(id, s.Step, "/env?name=TOKEN"); got != canary {
 			t.Errorf("user %s sees %q", user, got)
 		}
+	}
+}
+
+// A command that the image lacks is named without the programs that passed the error on.
+func TestService_SaysWhyItCannotStart(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	s := r.service(r.deployment(), "api")
+	s.Entrypoint = []string{"/not-here"}
+	start, ok := errors.AsType[*agent.StartError](r.StartService(t.Context(), s))
+	// promise: U-01
+	if !ok || !strings.Contains(start.Reason, "/not-here") ||
+		strings.Contains(start.Reason, "daemon") || strings.Contains(start.Reason, "runc") ||
+		strings.Contains(start.Reason, "unknown") {
+		t.Errorf("it says %v", start)
 	}
 }
 

@@ -61,6 +61,7 @@ var (
 		`^\W*(see|visit|for (more|further)|run with|try|to (see|fix|learn)|please)\b|` +
 		`\b(exit|exited|return(ed)?|status)\W+(with )?(a )?(non-?zero )?(exit )?` +
 		`(code|status|signal)\b|` +
+		`\bexit value \d|\bexiting\W*$|shutting down: master|worker failed to boot|^BUILD FAILED|` +
 		`command failed|lifecycle script|ELIFECYCLE|^make(\[\d+\])?: \*\*\*|^\[?nodemon\]?|` +
 		`^=+ .* =+$|^FAIL(ED)?(\s*$|\t| \()|^(Segmentation fault|Bus error|Illegal instruction)|` +
 		`^(core dumped|stack trace|stack backtrace|errors?:?$)|^runtime: |` +
@@ -74,7 +75,7 @@ var (
 		`^Traceback |^#\d+[: ]|^\s+\d+: +(0x|\S+::|<)|^\s*\^[\s^~]*$|^\s*~+|` +
 		`^\s+(raise|throw|return|await|yield|import|from|panic!?\(|throw new)\b|` +
 		`^Node\.js v|^Require stack:|^- /|^\s*During handling of|^\s+\|\s|^\s+[+|] ?-+|` +
-		`^Caused by:$|^\s*Suppressed: `)
+		`^Caused by:$|^(fail|crit|warn|info|dbug|trce): [\w.]+\[\d+\]$|^\s*Suppressed: `)
 	isIndented = regexp.MustCompile(`^(\t| {2,})`)
 	// fromNPM is how npm begins each of its lines.
 	fromNPM  = regexp.MustCompile(`^npm (ERR!|error)\s*`)
