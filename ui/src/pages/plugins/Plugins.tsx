@@ -30,7 +30,7 @@ const columns: Column<Plugin>[] = [
     wide: true,
     cell: (one) => (
       <span className="col items-start" title={one.digest}>
-        <span className="mono">
+        <span className="mono whitespace-nowrap">
           {one.image}:{one.tag}
         </span>
         <span className="mono t2">{one.registry_host}</span>
