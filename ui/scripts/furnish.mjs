@@ -75,6 +75,10 @@ export async function furnish(page) {
       password: `${name} opens the pictures`,
     });
   for (const [name, team] of Object.entries(teams)) await put(`/teams/${name}`, team);
+  await put("/sources/platform", {
+    ...{ url: "https://git.northwind.example/platform/definitions.git", branch: "main" },
+    ...{ folder: "qa", mode: "confirm", period_minutes: 5, active: false },
+  });
   await put("/webhooks/qa-channel", {
     kind: "slack",
     url: "https://hooks.slack.com/services/T000/B000/pictures",

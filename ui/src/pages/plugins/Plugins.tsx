@@ -29,11 +29,11 @@ const columns: Column<Plugin>[] = [
     head: t.columns.image,
     wide: true,
     cell: (one) => (
-      <span className="col mono" title={one.digest}>
-        <span>
+      <span className="col items-start" title={one.digest}>
+        <span className="mono whitespace-nowrap">
           {one.image}:{one.tag}
         </span>
-        <span className="t2">{one.registry_host}</span>
+        <span className="mono t2">{one.registry_host}</span>
       </span>
     ),
   },
