@@ -287,7 +287,7 @@ var (
 	errShutdown = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 3, 2},
 		Message: "The deployment takes no more mails"}
 	errLongLine = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0},
-		Message: fmt.Sprintf("A line of the mail is longer than %d KiB", maxLine>>10)}
+		Message: "A line of the mail is longer than 256 KiB"}
 )
 
 // Reset implements smtp.Session.
