@@ -342,12 +342,12 @@ func TestAssignNode(t *testing.T) {
 func TestNoRoom_SaysThatBusyPasses(t *testing.T) {
 	t.Parallel()
 	remedy := func(class string) string {
-		err, ok := noRoom(ResourceRequest{}, []NodeRefusal{{Node: "a", Reason: "No.",
-			Class: class}}).(*controlplane.Error)
+		err := noRoom(ResourceRequest{}, []NodeRefusal{{Node: "a", Reason: "No.", Class: class}})
+		said, ok := errors.AsType[*controlplane.Error](err)
 		if !ok {
 			t.Fatal("it is no error for people")
 		}
-		return err.Remedy
+		return said.Remedy
 	}
 	const more = "Remove a deployment, or ask an admin to add a node."
 	if got := remedy("memory"); got != more {
