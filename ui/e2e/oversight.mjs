@@ -71,7 +71,7 @@ async function usage(page) {
       lines.some((line) => line.startsWith("shop,")),
       `the shop is not in ${lines}`,
     );
-    check(/\d%/.test(rows.shop.join(" ")), `no share of the shop: ${rows.shop}`);
+    check(/\d %/.test(rows.shop.join(" ")), `no share of the shop: ${rows.shop}`);
     check(/\d\.\d\d EUR/.test(rows.shop.join(" ")), `no cost of the shop: ${rows.shop}`);
     await page.getByText(/^In all .* CPU hours .* EUR\.$/).waitFor();
     const budget = page
