@@ -137,7 +137,6 @@ function Sidebar({ open, jump }: { open: boolean; jump: () => void }) {
         <Group key={group} group={group} places={places.filter((one) => one.group === group)} />
       ))}
       {person.role === "admin" && !startDismissed() ? <StartItem /> : null}
-      <DocsLink />
       <Person />
     </nav>
   );
@@ -256,6 +255,7 @@ function Person() {
         </Link>
         <div className="xs t3">{texts.roles[person.role]}</div>
       </div>
+      <DocsLink />
       <button
         type="button"
         className="btn ghost sm ic"
