@@ -143,7 +143,7 @@ export async function send(page, method, path, body) {
 }
 
 /** Until fades are over and colours final, however long a busy machine takes for that. */
-async function settled(page) {
+export async function settled(page) {
   await page.evaluate(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done));
     for (let i = 0; i < 20; i++) {

@@ -2,7 +2,7 @@
 // It is a page of the development server, which runs here for the story, without a control plane.
 import { readFile } from "node:fs/promises";
 import { createServer } from "vite";
-import { check, picture, until } from "./browser.mjs";
+import { check, picture, settled, until } from "./browser.mjs";
 
 const root = new URL("..", import.meta.url).pathname;
 /** What the whole gallery has twice or out of order because it is one: both themes, and all at once. */
@@ -31,7 +31,7 @@ async function faults(page, part) {
 async function faultless(page, where, part) {
   for (const colorScheme of THEMES) {
     await page.emulateMedia({ colorScheme });
-    await page.waitForTimeout(300);
+    await settled(page);
     const found = await faults(page, part);
     check(found.length === 0, `${where}, ${colorScheme}: ${found.join("\n    ")}`);
     await picture(page, `gallery-${where.replaceAll(/\W+/g, "-")}-${colorScheme}`);

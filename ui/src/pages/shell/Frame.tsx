@@ -249,12 +249,10 @@ function Person() {
       <span className="av" aria-hidden="true">
         {initials(name)}
       </span>
-      <div className="grow">
-        <Link to="/account" className="s tr hover:underline" title={shellTexts.nav.account}>
-          <b>{name}</b>
-        </Link>
-        <div className="xs t3">{texts.roles[person.role]}</div>
-      </div>
+      <Link to="/account" className="grow hover:underline" title={shellTexts.nav.account}>
+        <b className="s tr block">{name}</b>
+        <span className="xs t3">{texts.roles[person.role]}</span>
+      </Link>
       <DocsLink />
       <button
         type="button"
