@@ -133,7 +133,8 @@ func TestLists_SortRefused(t *testing.T) {
 		for _, bad := range []string{"size", "name%3Bdrop", "--" + list.orders[0], "NAME", ""} {
 			a := w.call("GET", list.path+"sort="+bad, root, nil)
 			if a.status != http.StatusUnprocessableEntity && a.status != http.StatusBadRequest ||
-				a.field("field") != "sort" || !strings.Contains(a.field("remedy"), "sort") {
+				a.field("field") != "sort" || a.field("remedy") == "" ||
+				!strings.Contains(a.field("detail"), list.orders[0]) {
 				t.Errorf("%s by %q: %d %s", id, bad, a.status, a.body)
 			}
 		}
