@@ -9,9 +9,10 @@ import { shortCommit } from "@/components/commit";
 import { formTexts as t } from "@/forms/formTexts";
 
 type Kind = Schemas["DocumentKind"];
+type Definition = { kind: Kind; name: string };
 
 /** What the open sheet shows, if documents can define it. */
-export const Shown = createContext<{ kind: Kind; name: string } | undefined>(undefined);
+export const Shown = createContext<Definition | undefined>(undefined);
 
 const kinds: Record<string, Kind> = {
   environments: "environment",
@@ -35,11 +36,12 @@ export const toDocumentKind = (plural: string): Kind | undefined => kinds[plural
  */
 export function Origin() {
   const shown = useContext(Shown);
+  return shown ? <OriginOf {...shown} /> : null;
+}
+
+function OriginOf({ kind, name }: Definition) {
   const admin = useQuery(me).data?.role === "admin";
-  const query = useQuery({
-    ...origin(shown?.kind ?? "service", shown?.name ?? ""),
-    enabled: admin && shown !== undefined,
-  });
+  const query = useQuery({ ...origin(kind, name), enabled: admin });
   const { owner, source } = query.data ?? {};
   if (!owner) return null;
   if (!source) return <p className="box t2">{t.ownedBy(owner)}</p>;
