@@ -217,14 +217,16 @@ export function filledCache(): QueryClient {
   const cache = new QueryClient({
     defaultOptions: { queries: { staleTime: Number.POSITIVE_INFINITY, enabled: false } },
   });
-  cache.setQueryData(me.queryKey, {
+  const person: Schemas["Me"] = {
     name: "mira-okafor",
     display_name: "Mira Okafor",
     role: "admin",
     teams: [],
     can_create: true,
     password: true,
-  });
+  };
+  // Who somebody is is asked again after a minute; here it stays known.
+  cache.setQueryData(me.queryKey, person, { updatedAt: Date.now() + 86_400_000 });
   cache.setQueryData(environments.queryKey, [
     { name: "qa-eu", ignore_visits: false },
   ] as Schemas["Environment"][]);
