@@ -2,9 +2,11 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 )
 
 // A fork's commit is approved on the page of its rule: exactly the one that was looked at. What is
@@ -36,7 +38,15 @@ func TestReview_ForkIsApprovedThroughTheAPI(t *testing.T) {
 	refuse(http.StatusBadRequest, "invalid", key, "aaaa")
 	w.github("shop", pullRequest("synchronize", "main", "bbbbbbb2", "eve/shop"))
 	refuse(http.StatusConflict, "commit_outdated", key, "aaaaaaa1")
-	await(true)
+	w.awaitReview("shop", func(r api.Review) bool {
+		return r.Detail != nil && strings.Contains(*r.Detail, "/nullops approve bbbbbbb")
+	})
+	early, err := w.lifecycle.List(t.Context(), system, lifecycle.Filter{Name: "shop-12", Most: 1})
+	w.expectSaved(nil, err)
+	// promise: W-02
+	if len(early) > 0 {
+		t.Errorf("before anybody approved it, there is %+v", early)
+	}
 
 	var approved api.Review
 	for range 2 { // the second is a double click
