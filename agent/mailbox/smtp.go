@@ -135,7 +135,7 @@ func (c *clientConn) Read(to []byte) (int, error) {
 		cost = int64(n) - c.paid.Load()
 		c.paid.Store(max(-cost, 0))
 	}
-	if failed := c.pay(cost); failed != nil {
+	if failed := c.waitForBytes(cost); failed != nil {
 		return 0, net.ErrClosed
 	}
 	if err != nil && c.inMail.Load() {
@@ -148,7 +148,8 @@ func (c *clientConn) Read(to []byte) (int, error) {
 	return n, err
 }
 
-func (c *clientConn) pay(cost int64) error {
+// waitForBytes waits until the connection may read so many bytes more.
+func (c *clientConn) waitForBytes(cost int64) error {
 	if cost <= 0 {
 		return nil
 	}
@@ -212,10 +213,10 @@ func (o *openDoor) Next(response []byte) (challenge []byte, done bool, err error
 // Mail implements smtp.Session.
 func (s *session) Mail(from string, o *smtp.MailOptions) error {
 	if o != nil && o.Size > s.box.store.limits.Mail {
-		if s.conn.pay(leastCost) != nil {
+		if s.conn.waitForBytes(leastCost) != nil {
 			return errShutdown
 		}
-		return s.refuse(smtp.ErrDataTooLarge)
+		return s.countRefusal(smtp.ErrDataTooLarge)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +243,7 @@ func (s *session) Data(r io.Reader) error {
 	e := Envelope{At: time.Now().UTC(), From: s.from, To: slices.Clone(s.to), Peer: s.peer,
 		Helo: s.helo}
 	s.mu.Unlock()
-	if s.conn.pay(leastCost) != nil {
+	if s.conn.waitForBytes(leastCost) != nil {
 		return errShutdown
 	}
 	s.conn.paid.Store(leastCost)
@@ -253,7 +254,7 @@ func (s *session) Data(r io.Reader) error {
 		return nil
 	}
 	if errors.Is(err, smtp.ErrTooLongLine) {
-		return s.refuse(errLongLine)
+		return s.countRefusal(errLongLine)
 	}
 	if _, aborted := errors.AsType[net.Error](err); aborted || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, smtp.ErrDataReset) {
@@ -262,11 +263,11 @@ func (s *session) Data(r io.Reader) error {
 	}
 	// The client hears the answer when it has sent everything.
 	_, _ = io.Copy(io.Discard, r)
-	return s.refuse(err)
+	return s.countRefusal(err)
 }
 
-// refuse counts a mail that is not stored, and returns what its client is told.
-func (s *session) refuse(err error) error {
+// countRefusal counts a mail that is not stored, and returns what its client is told.
+func (s *session) countRefusal(err error) error {
 	if failed := s.box.countRefused(); failed != nil {
 		s.log.Warn("a mail was refused, and that could not be stored", "error", failed)
 	}

@@ -82,8 +82,8 @@ type Watcher struct {
 	Down string
 	Log  *slog.Logger
 
-	// since is when it first told, and reached when it last could. down is set while no control plane
-	// is alive, untold until Down took the news.
+	// since is when it first told, and reached when it last could. down is set while no control
+	// plane is alive, untold until Down took the news.
 	since, reached time.Time
 	down, untold   bool
 }
@@ -108,10 +108,10 @@ func (w *Watcher) tell(ctx context.Context) error {
 	alive, err := w.putAlive(ctx)
 	if err == nil {
 		w.reached = time.Now()
-		w.judge(ctx, alive, noSign)
+		w.tellWhenGone(ctx, alive, noSign)
 	} else if w.Role == controlplane.RoleIngress && time.Since(w.reached) > lostAfter &&
 		!w.reached.IsZero() && ctx.Err() == nil {
-		w.judge(ctx, false, noDatabase)
+		w.tellWhenGone(ctx, false, noDatabase)
 	}
 	return err
 }
@@ -142,9 +142,9 @@ func (w *Watcher) putAlive(ctx context.Context) (alive bool, err error) {
 	return live > 0, err
 }
 
-// judge tells once that the control plane is gone, and once that it is back. Both may have been
-// started at the same time, so it waits before it believes the first.
-func (w *Watcher) judge(ctx context.Context, alive bool, why string) {
+// tellWhenGone tells once that the control plane is gone, and once that it is back. Both may have
+// been started at the same time, so it waits before it believes the first.
+func (w *Watcher) tellWhenGone(ctx context.Context, alive bool, why string) {
 	if w.since.IsZero() {
 		w.since = time.Now()
 	}

@@ -58,9 +58,9 @@ type finding struct {
 
 // Find returns the line that most likely says why a program failed: the last one that speaks of an
 // error, else the last one with words in it. Lines of JSON and logfmt give their message and error.
-func Find(lines []string) Cause { return find(lines, 0) }
+func Find(lines []string) Cause { return findWithin(lines, 0) }
 
-func find(lines []string, depth int) Cause {
+func findWithin(lines []string, depth int) Cause {
 	first := max(0, len(lines)-Lines)
 	clean := make([]string, len(lines)-first)
 	for i, line := range lines[first:] {

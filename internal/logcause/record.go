@@ -113,11 +113,11 @@ func parseObject(s string) (map[string]any, bool) {
 	if json.Unmarshal([]byte(s), &record) != nil {
 		return nil, false
 	}
-	return normalize(record), true
+	return normalizeKeys(record), true
 }
 
-// normalize makes names comparable: error_message, errorMessage and error.message are one.
-func normalize(record map[string]any) map[string]any {
+// normalizeKeys makes names comparable: error_message, errorMessage and error.message are one.
+func normalizeKeys(record map[string]any) map[string]any {
 	out := make(map[string]any, len(record))
 	// In order, so that the same line always says the same.
 	for _, key := range slices.Sorted(maps.Keys(record)) {
@@ -144,9 +144,9 @@ func recordFinding(record map[string]any, depth int) (finding, bool) {
 	if message == "" {
 		for _, key := range nestedKeys {
 			if inner, ok := record[key].(map[string]any); ok {
-				inner = normalize(inner)
+				inner = normalizeKeys(inner)
 				if _, states := statedRank(inner); !states {
-					inherit(inner, record)
+					inheritMembers(inner, record)
 				}
 				if f, known := recordFinding(inner, depth+1); known && why == "" {
 					return f, true
@@ -158,10 +158,10 @@ func recordFinding(record map[string]any, depth int) (finding, bool) {
 		why = nestedErrors(record)
 	}
 	stated, states := statedRank(record)
-	said, found := explain(message, depth)
+	said, found := readMessage(message, depth)
 	if trace := stringAt(record, traceKeys); trace != "" && (!states || stated > rankPlain) {
 		// A message without an error of its own is explained by its trace.
-		if cause := find(strings.Split(trace, "\n"), depth+1); cause.IsError && why == "" {
+		if cause := findWithin(strings.Split(trace, "\n"), depth+1); cause.IsError && why == "" {
 			why = strings.TrimPrefix(cause.Text, "Caused by: ")
 		}
 	}
@@ -182,8 +182,8 @@ func recordFinding(record map[string]any, depth int) (finding, bool) {
 	return finding{text: said, rank: found}, true
 }
 
-// inherit gives a record within another the level and the errors of that.
-func inherit(inner, outer map[string]any) {
+// inheritMembers gives a record within another the level and the errors of that.
+func inheritMembers(inner, outer map[string]any) {
 	for _, keys := range [][]string{levelKeys, errorKeys} {
 		for _, key := range keys {
 			if value, has := outer[key]; has && inner[key] == nil {
@@ -195,12 +195,12 @@ func inherit(inner, outer map[string]any) {
 	}
 }
 
-// explain reads a message that is a record or several lines itself.
-func explain(message string, depth int) (string, rank) {
+// readMessage reads a message that is a record or several lines itself.
+func readMessage(message string, depth int) (string, rank) {
 	message = strings.TrimSpace(message)
 	if depth < maxDepth && (strings.Contains(message, "\n") || strings.HasPrefix(message, "{")) {
 		lines := strings.Split(message, "\n")
-		if cause := find(lines, depth+1); cause.IsError {
+		if cause := findWithin(lines, depth+1); cause.IsError {
 			return cause.Text, rankError
 		}
 		if len(lines) == 1 {
@@ -228,7 +228,7 @@ func describeErrors(record map[string]any) string {
 func nestedErrors(record map[string]any) string {
 	for _, key := range nestedKeys {
 		if inner, ok := record[key].(map[string]any); ok {
-			if said := describeErrors(normalize(inner)); said != "" {
+			if said := describeErrors(normalizeKeys(inner)); said != "" {
 				return said
 			}
 		}
@@ -245,7 +245,7 @@ func describeError(value any, depth int) string {
 	case string:
 		said := strings.TrimSpace(value)
 		if strings.Contains(said, "\n") {
-			said = strings.TrimPrefix(find(strings.Split(said, "\n"), depth+1).Text, "Caused by: ")
+			said = strings.TrimPrefix(findWithin(strings.Split(said, "\n"), depth+1).Text, "Caused by: ")
 		}
 		return cleanLine(said)
 	case []any:
@@ -255,7 +255,7 @@ func describeError(value any, depth int) string {
 			}
 		}
 	case map[string]any:
-		inner := normalize(value)
+		inner := normalizeKeys(value)
 		said := ""
 		for _, key := range detailKeys {
 			if said = describeError(inner[key], depth+1); said != "" {

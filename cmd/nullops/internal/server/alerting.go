@@ -82,7 +82,7 @@ func (b *serverBase) runAlerts(ctx context.Context) error {
 func (b *serverBase) tellAlive(ctx context.Context, role controlplane.ProcessRole) error {
 	report := processReport{base: b}
 	w := alerts.Watcher{Store: b.watch, ID: b.processID(role), Role: role, Release: release,
-		Report: report.read, Beside: b.newDiagnosis(role).Follow, Down: b.settings.Alerts.Down,
+		Report: report.readReport, Beside: b.newDiagnosis(role).Follow, Down: b.settings.Alerts.Down,
 		Log: b.logOf("alerts")}
 	return w.Run(ctx)
 }
@@ -110,7 +110,7 @@ type processReport struct {
 	answers []map[string]controlplane.AnswerCount
 }
 
-func (p *processReport) read(ctx context.Context) (r controlplane.ProcessReport) {
+func (p *processReport) readReport(ctx context.Context) (r controlplane.ProcessReport) {
 	pool := p.base.store.Stats()
 	r.PoolWaits, p.waits = pool.Waited-p.waits, pool.Waited
 	// Only waits that ended are counted: when nobody gets a connection at all, there are none.
