@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/netip"
 	"os"
 	"slices"
 	"sync"
@@ -146,7 +145,7 @@ func (hs *heldSockets) close() {
 }
 
 // disconnect resets a connection for both ends, and for all who have its socket. A shutdown would
-// look like the end of a response to the ingress.
+// look like the end of a response to the ingress. Nobody can connect it again: see forbidReconnect.
 func disconnect(fd int) error {
 	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 	_, _, failed := unix.Syscall(unix.SYS_CONNECT, uintptr(fd),
@@ -154,47 +153,31 @@ func disconnect(fd int) error {
 	if failed != 0 && !errors.Is(failed, unix.ENOTCONN) {
 		return errors.Join(failed, unix.Shutdown(fd, unix.SHUT_RDWR))
 	}
-	// The ingress could connect the socket once more, to the same service. Bound to the loopback
-	// interface it reaches nothing, and only a process with rights in that network can undo it.
-	if err := unix.BindToDevice(fd, "lo"); err != nil {
-		return fmt.Errorf("it ended, and could be connected again: %w", err)
-	}
 	return nil
 }
 
-// restrictToPeer makes a socket good for its connection and for nothing else. It belongs to the
-// deployment's network, so whoever has it could connect it again, to ports that no pipeline
-// declares. The filter drops all packets but the service's, and cannot be taken off again.
-func restrictToPeer(fd int, peer netip.AddrPort) error {
-	at := peer.Addr().Unmap()
-	if !at.Is4() {
-		return fmt.Errorf("the service's address %s is not IPv4", at)
-	}
-	ip := at.As4()
-	source := uint32(ip[0])<<24 | uint32(ip[1])<<16 | uint32(ip[2])<<8 | uint32(ip[3])
+// forbidReconnect makes a socket good for the connection that it has and for no other. It belongs to
+// the deployment's network, so whoever has it could connect it again, to ports that no pipeline
+// declares. The filter drops every packet that opens a connection, from either side, and cannot be
+// taken off again.
+func forbidReconnect(fd int) error {
 	const (
-		loadWord = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		loadHalf = unix.BPF_LD | unix.BPF_H | unix.BPF_ABS
-		ifEqual  = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		result   = unix.BPF_RET | unix.BPF_K
-		// From here on offsets count from the IP header, where the source is at 12.
-		sourceAt = 0xfff00000 + 12 // SKF_NET_OFF
+		flagsAt = 13 // in the TCP header, which is the first that a filter sees
+		syn     = 0x02
 	)
 	program := []unix.SockFilter{
-		{Code: loadWord, K: sourceAt},
-		{Code: ifEqual, K: source, Jf: 3},
-		{Code: loadHalf, K: 0}, // the source port begins the TCP header
-		{Code: ifEqual, K: uint32(peer.Port()), Jf: 1},
-		{Code: result, K: 0x7fffffff},
-		{Code: result, K: 0},
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flagsAt},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0x7fffffff},
 	}
 	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
 		&unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 	if err != nil {
-		return fmt.Errorf("restrict it to its service: %w", err)
+		return fmt.Errorf("restrict it to its connection: %w", err)
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_LOCK_FILTER, 1); err != nil {
-		return fmt.Errorf("keep it restricted to its service: %w", err)
+		return fmt.Errorf("keep it restricted to its connection: %w", err)
 	}
 	return nil
 }

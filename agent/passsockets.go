@@ -131,7 +131,7 @@ func (sp *socketPasser) cutRemoved(ctx context.Context) error {
 }
 
 // holdSocket prepares a connection to a service for being passed. The ingress gets no more than
-// that connection: see restrictToPeer. The result replaces the connection.
+// that connection: see forbidReconnect. The result replaces the connection.
 func holdSocket(
 	service net.Conn, deployment string, channel *wire.SocketServer,
 ) (*heldSocket, error) {
@@ -141,7 +141,6 @@ func holdSocket(
 		return nil, errors.New("this connection is not a socket that can be passed")
 	}
 	setKeepAlive(tcp)
-	peer, _ := tcp.RemoteAddr().(*net.TCPAddr)
 	raw, err := tcp.SyscallConn()
 	if err != nil {
 		return nil, err
@@ -149,7 +148,7 @@ func holdSocket(
 	var own int
 	var failed error
 	err = raw.Control(func(fd uintptr) {
-		if failed = restrictToPeer(int(fd), peer.AddrPort()); failed == nil {
+		if failed = forbidReconnect(int(fd)); failed == nil {
 			own, failed = duplicate(int(fd))
 		}
 	})

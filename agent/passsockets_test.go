@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,19 +196,19 @@ func isOpenHere(t *testing.T, inode string) bool {
 	})
 }
 
-// Whoever has a socket can do nothing with it but speak to that port of that service.
+// Whoever has a socket can do nothing with it but use its connection: it cannot be connected again,
+// to another port or to the same, nor accept connections.
 //
 // threat: T53
 func TestAgent_PassedSocketsReachNothingElse(t *testing.T) {
 	t.Parallel()
 	l := bootLocal(t)
-	visitor, _ := l.dialWeb(l.openSockets())
+	visitor, service := l.dialWeb(l.openSockets())
 	other, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = other.Close() }()
-	at := other.Addr().(*net.TCPAddr).AddrPort()
 	raw, err := visitor.(*wire.PassedConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -216,18 +217,60 @@ func TestAgent_PassedSocketsReachNothingElse(t *testing.T) {
 		if err := unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DETACH_FILTER, 0); err == nil {
 			t.Error("the filter was taken off")
 		}
-		none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
-		_, _, _ = unix.Syscall(unix.SYS_CONNECT, fd, uintptr(unsafe.Pointer(&none)),
-			unsafe.Sizeof(none))
-		_ = unix.Connect(int(fd), &unix.SockaddrInet4{Addr: at.Addr().As4(), Port: int(at.Port())})
-		look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-		if n, _ := unix.Poll(look, 300); n > 0 && look[0].Revents&unix.POLLERR == 0 {
-			t.Error("the socket was connected to another port")
+		for what, at := range map[string]net.Addr{
+			"another port": other.Addr(), "its own port": service.LocalAddr()} {
+			if connectsAgain(int(fd), at.(*net.TCPAddr).AddrPort()) {
+				t.Errorf("the socket was connected to %s", what)
+			}
+		}
+		disconnectSocket(int(fd))
+		if err := unix.Listen(int(fd), 1); err != nil {
+			t.Fatal(err)
+		}
+		own, err := unix.Getsockname(int(fd))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := fmt.Sprintf("127.0.0.1:%d", own.(*unix.SockaddrInet4).Port)
+		if c, err := net.DialTimeout("tcp4", at, 300*time.Millisecond); err == nil {
+			_ = c.Close()
+			t.Error("the socket accepted a connection")
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// connectsAgain reports whether a socket can be connected anew.
+func connectsAgain(fd int, at netip.AddrPort) bool {
+	disconnectSocket(fd)
+	_ = unix.Connect(fd, &unix.SockaddrInet4{Addr: at.Addr().As4(), Port: int(at.Port())})
+	look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+	n, _ := unix.Poll(look, 300)
+	return n > 0 && look[0].Revents&unix.POLLERR == 0
+}
+
+func duplicateSocket(t *testing.T, visitor net.Conn) (kept int) {
+	t.Helper()
+	raw, err := visitor.(*wire.PassedConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		kept, failed = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		t.Fatal(err)
+	}
+	return kept
+}
+
+func disconnectSocket(fd int) {
+	none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
+	_, _, _ = unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&none)),
+		unsafe.Sizeof(none))
 }
 
 // A connection ends at once when its deployment is removed, when the ingress loses its access, and
@@ -238,11 +281,16 @@ func TestAgent_CutsPassedSockets(t *testing.T) {
 	cuts := func(what string, cut func()) {
 		t.Helper()
 		visitor, service := l.dialWeb(l.openSockets())
+		kept := duplicateSocket(t, visitor)
+		defer func() { _ = unix.Close(kept) }()
 		cut()
 		if err := hearsEnd(t, visitor); errors.Is(err, io.EOF) {
 			t.Errorf("%s looks like the end of a response", what)
 		}
 		_ = hearsEnd(t, service)
+		if connectsAgain(kept, service.LocalAddr().(*net.TCPAddr).AddrPort()) {
+			t.Errorf("after %s the ingress connected the socket again", what)
+		}
 	}
 	cuts("an end of the agent", func() { l.node.stop() })
 	if _, err := os.Lstat(l.path()); !errors.Is(err, os.ErrNotExist) {

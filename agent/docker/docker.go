@@ -150,7 +150,9 @@ func assembleParts(e *engine, binary sidecarBinary) *Docker {
 		memory: borrowedFolder{parents: memoryParents()}}
 	files := &serviceFiles{d.runFolder}
 	d.relays = &relays{containers: c, networks: n, helper: d.helper, loopbacks: &loopbacks{
-		containers: c, refusals: loopbackRefusals{known: map[refusalKey]refusal{}}}}
+		containers: c, refusals: loopbackRefusals{known: map[refusalKey]refusal{}}},
+		inside: &netnsDialer{containers: c, processes: cgroupReader{proc: "/proc"},
+			known: map[netnsKey]*netnsEntry{}}}
 	d.volumes = &volumes{containers: c, helper: d.helper}
 	waiting := newSandboxes(e.config.SandboxMemory)
 	d.services = &services{containers: c, images: d.images, volumes: d.volumes, files: files,

@@ -41,6 +41,7 @@ type relays struct {
 	networks  *networks
 	helper    *helperImage
 	loopbacks *loopbacks
+	inside    *netnsDialer
 }
 
 // Prepare makes the deployment's network and relay, and waits until the relay listens.
@@ -176,13 +177,16 @@ func (rl *relays) awaitRelay(ctx context.Context, deployment string) error {
 	}
 }
 
-// Dial connects to a service's port through the deployment's relay. The caller checks that the
-// service declares the port.
+// Dial connects to a service's port from within its network namespace or, where that is not
+// possible, through the deployment's relay. The caller checks that the service declares the port.
 func (rl *relays) Dial(
 	ctx context.Context, deployment string, service pipeline.StepKey, port int,
 ) (net.Conn, error) {
 	if err := checkNames(deployment, string(service)); err != nil {
 		return nil, err
+	}
+	if conn, err := rl.inside.dialInside(ctx, deployment, service, port); err == nil {
+		return conn, nil
 	}
 	conn, err := sidecar.Dial(ctx, rl.findRelaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {

@@ -18,6 +18,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
@@ -474,10 +475,22 @@ func TestVitals(t *testing.T) {
 	}
 }
 
-// An upgraded connection passes bytes both ways through the relay.
+// An upgraded connection passes bytes both ways, through the relay and without it.
 func TestDial_Upgrade(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	for _, way := range []string{"relay", "inside"} {
+		t.Run(way, func(t *testing.T) {
+			r := newRig(t)
+			if way == "relay" {
+				docker.HideProcesses(r.Docker, t.TempDir())
+			}
+			dialUpgrade(t, r)
+		})
+	}
+}
+
+func dialUpgrade(t *testing.T, r *rig) {
+	t.Helper()
 	id := r.deployment()
 	r.start(r.service(id, "web"))
 	conn, err := r.Dial(t.Context(), id, "web", 80)
@@ -500,6 +513,7 @@ func TestDial_Upgrade(t *testing.T) {
 func TestRelay_Memory(t *testing.T) {
 	testpart.Rotate(t)
 	r := newRig(t)
+	docker.HideProcesses(r.Docker, t.TempDir())
 	id := r.deployment()
 	r.start(r.service(id, "web"))
 	// As many as the checks of a service make in an hour: what it rests at counts,
