@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -18,13 +19,22 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// lookAgainAfter is how long a service that could not be reached from within its network namespace
-// is left to the relay: visitors of a service that refuses them must not keep the engine busy.
-const lookAgainAfter = 2 * time.Second
+// A service that could not be reached from within its network namespace is left to the relay for
+// a while: visitors must not keep the engine busy.
+const (
+	// lookAgainAfter is for a service that does not run.
+	lookAgainAfter = 2 * time.Second
+	// tryAgainAfter is for an agent that may not enter namespaces, or does not see the engine's
+	// processes. That seldom changes.
+	tryAgainAfter = time.Minute
+)
 
-// errNoNamespace means that a service's network namespace cannot be entered, so that the relay has
-// to connect.
-var errNoNamespace = errors.New("the service's network namespace cannot be entered")
+var (
+	// errNoNamespace means that a service's network namespace cannot be entered.
+	errNoNamespace = errors.New("the service's network namespace cannot be entered")
+	// errMayNotEnter means that this agent can enter none.
+	errMayNotEnter = errors.New("the agent may not enter network namespaces")
+)
 
 // netnsDialer connects to services from within their own network namespaces. What such a connection
 // carries crosses neither the relay's link nor the deployment's bridge, nor their packet filters.
@@ -46,8 +56,9 @@ type netnsKey struct {
 // all who need the answer wait for the same one.
 type netnsEntry struct {
 	mu     sync.Mutex
-	looked time.Time
 	target netnsTarget
+	// looked is when the engine was asked last, again when it may be asked next.
+	looked, again time.Time
 }
 
 // netnsTarget is a service's first process and the service's address in the deployment's network.
@@ -70,11 +81,12 @@ func (nd *netnsDialer) dialInside(
 			return nil, err
 		}
 		conn, err := nd.dialTarget(ctx, target, port)
-		if err == nil {
-			return conn, nil
+		if err == nil || errors.Is(err, unix.ECONNREFUSED) {
+			return conn, err
 		}
 		// The service may have been started again since, in another namespace.
-		if again := entry.forget(target); !again || time.Since(looked) < lookAgainAfter {
+		entry.forgetTarget(target, err)
+		if time.Since(looked) < lookAgainAfter || errors.Is(err, errMayNotEnter) {
 			return nil, err
 		}
 	}
@@ -106,50 +118,67 @@ func (nd *netnsDialer) dropEndedLocked() {
 	}
 }
 
-// findTarget returns what is known of a service, or asks the engine, every lookAgainAfter at most.
+// findTarget returns what is known of a service, or asks the engine.
 func (nd *netnsDialer) findTarget(
 	ctx context.Context, entry *netnsEntry, deployment string, service pipeline.StepKey,
 ) (netnsTarget, time.Time, error) {
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
 	if entry.target.container == "" {
-		if time.Since(entry.looked) < lookAgainAfter {
+		if time.Now().Before(entry.again) {
 			return netnsTarget{}, entry.looked, errNoNamespace
 		}
+		var err error
+		entry.target, err = nd.askTarget(ctx, deployment, service)
 		entry.looked = time.Now()
-		entry.target = nd.askTarget(ctx, deployment, service)
-	}
-	if entry.target.container == "" {
-		return netnsTarget{}, entry.looked, errNoNamespace
+		if err != nil {
+			entry.again = nextLook(err)
+			return netnsTarget{}, entry.looked, err
+		}
 	}
 	return entry.target, entry.looked, nil
 }
 
-// forget has the engine asked again. It reports false if that was done already.
-func (e *netnsEntry) forget(target netnsTarget) bool {
+// forgetTarget has the engine asked again, unless that was done meanwhile.
+func (e *netnsEntry) forgetTarget(target netnsTarget, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.target != target {
-		return e.target.container != ""
+	if e.target == target {
+		e.target, e.again = netnsTarget{}, e.looked.Add(lookAgainAfter)
+		if errors.Is(why, errMayNotEnter) {
+			e.again = nextLook(why)
+		}
 	}
-	e.target = netnsTarget{}
-	return true
+}
+
+// nextLook is when the engine may be asked again after an error.
+func nextLook(why error) time.Time {
+	if errors.Is(why, errMayNotEnter) {
+		return time.Now().Add(tryAgainAfter)
+	}
+	return time.Now().Add(lookAgainAfter)
 }
 
 // askTarget asks the engine for a service's process and address.
 func (nd *netnsDialer) askTarget(
 	ctx context.Context, deployment string, service pipeline.StepKey,
-) netnsTarget {
+) (netnsTarget, error) {
 	c, err := nd.findService(ctx, deployment, service)
-	if err != nil || c.State == nil || !c.State.Running || c.NetworkSettings == nil ||
-		!nd.processes.isInContainer(c.ID, c.State.Pid) {
-		return netnsTarget{}
+	if err != nil {
+		return netnsTarget{}, err
+	}
+	if c.State == nil || !c.State.Running || c.NetworkSettings == nil || c.Config == nil ||
+		objectFromLabels(c.Config.Labels).Step != service {
+		return netnsTarget{}, errNoNamespace
 	}
 	e := c.NetworkSettings.Networks[nd.names.networkName(deployment)]
 	if e == nil || !e.IPAddress.Is4() {
-		return netnsTarget{}
+		return netnsTarget{}, errNoNamespace
 	}
-	return netnsTarget{container: c.ID, pid: c.State.Pid, address: e.IPAddress}
+	if !nd.processes.isInContainer(c.ID, c.State.Pid) {
+		return netnsTarget{}, errMayNotEnter
+	}
+	return netnsTarget{container: c.ID, pid: c.State.Pid, address: e.IPAddress}, nil
 }
 
 // dialTarget connects within the namespace of a service's first process.
@@ -158,6 +187,9 @@ func (nd *netnsDialer) dialTarget(
 ) (net.Conn, error) {
 	namespace, err := os.Open(
 		filepath.Join(nd.processes.proc, strconv.Itoa(target.pid), "ns", "net"))
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, fmt.Errorf("%w: %w", errMayNotEnter, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoNamespace, err)
 	}
@@ -185,7 +217,7 @@ func dialInNamespace(
 		runtime.LockOSThread()
 		if err = unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
 			runtime.UnlockOSThread()
-			err = fmt.Errorf("%w: %w", errNoNamespace, err)
+			err = fmt.Errorf("%w: %w", errMayNotEnter, err)
 			return
 		}
 		// An address that needs no resolver: the socket is made by this thread.

@@ -133,11 +133,11 @@ func (pr *probes) runProbe(
 	case s.Ready.HTTP != nil:
 		detail, err := agent.AskHTTP(ctx, s.Step, *s.Ready.HTTP,
 			func(ctx context.Context) (net.Conn, error) {
-				return pr.relays.Dial(ctx, s.Deployment, s.Step, s.Ready.HTTP.Port)
+				return pr.relays.dialRelay(ctx, s.Deployment, s.Step, s.Ready.HTTP.Port)
 			})
 		return probeResult(detail, err)
 	case s.Ready.TCP != nil:
-		conn, err := pr.relays.Dial(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
+		conn, err := pr.relays.dialRelay(ctx, s.Deployment, s.Step, s.Ready.TCP.Port)
 		if err == nil {
 			err = conn.Close()
 		}

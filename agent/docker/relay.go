@@ -188,6 +188,16 @@ func (rl *relays) Dial(
 	if conn, err := rl.inside.dialInside(ctx, deployment, service, port); err == nil {
 		return conn, nil
 	}
+	return rl.dialRelay(ctx, deployment, service, port)
+}
+
+// dialRelay connects to a service's port as other services of the deployment do: from outside it.
+func (rl *relays) dialRelay(
+	ctx context.Context, deployment string, service pipeline.StepKey, port int,
+) (net.Conn, error) {
+	if err := checkNames(deployment, string(service)); err != nil {
+		return nil, err
+	}
 	conn, err := sidecar.Dial(ctx, rl.findRelaySocket(deployment), string(service), port)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("deployment %s has no relay: %w", deployment, agent.ErrNotFound)
