@@ -75,8 +75,8 @@ func listParams(
 	return p
 }
 
-// keepWaiting drops the runs that do not wait if only waiting ones were asked for: to the API all of
-// them are applying.
+// keepWaiting drops the runs that do not wait if only waiting ones were asked for: to the API all
+// of them are applying.
 func keepWaiting(items []apiclient.Deployment, statuses []string) []apiclient.Deployment {
 	if !slices.Contains(statuses, stateWaiting) ||
 		slices.Contains(statuses, string(apiclient.DeploymentStatusApplying)) {
