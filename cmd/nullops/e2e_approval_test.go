@@ -120,8 +120,13 @@ func approveByCLI(t *testing.T, book *ledger, d apiclient.Deployment, full, read
 	t.Helper()
 	out, _, _ := full.cli(t, "show", d.Name)
 	if !strings.Contains(out, "waits at ask: Go on with ask-yes?") ||
-		!strings.Contains(out, "--field size=small|full (default small)") {
+		!strings.Contains(out, "--field size=small|full (default small)") ||
+		!strings.HasPrefix(out, d.Name+"  waiting  ") {
 		t.Errorf("show says:\n%s", out)
+	}
+	out, _, _ = full.cli(t, "list", "--status", "waiting")
+	if !strings.Contains(out, d.Name+" ") || strings.Contains(out, "applying") {
+		t.Errorf("the list of what waits says:\n%s", out)
 	}
 	if _, errs, code := reader.cli(t, "answer", d.Name, "--approve", "--field", "rows=1"); code != 4 {
 		t.Errorf("a reader's answer ends with %d: %s", code, errs)

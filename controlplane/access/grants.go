@@ -248,3 +248,29 @@ func ReadableScope(a Actor) Scope {
 	}
 	return s
 }
+
+// WriteScope limits a list query to what the actor may change in one environment: everything, or
+// what is of some projects.
+type WriteScope struct {
+	All      bool
+	Projects []controlplane.ProjectID
+}
+
+// WritableScope returns what the actor may change in an environment. Its list is never nil.
+func WritableScope(a Actor, id controlplane.EnvironmentID, restricted bool) WriteScope {
+	s := WriteScope{Projects: []controlplane.ProjectID{}}
+	if !a.SignedIn() || a.readOnly || a.lacksFactor {
+		return s
+	}
+	here := Level(a, Object{Environment: id, Restricted: restricted})
+	s.All = here == controlplane.LevelFull
+	if restricted && here == controlplane.LevelNone {
+		return s
+	}
+	for _, g := range a.grants {
+		if g.Project != "" && g.Level == controlplane.LevelFull {
+			s.Projects = append(s.Projects, g.Project)
+		}
+	}
+	return s
+}

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -274,6 +275,85 @@ func TestPreflight_SaysWhatFreesRoomSoonest(t *testing.T) {
 			t.Errorf("pre-flight of %s: %q, want %q", who, said, want)
 		}
 	}
+}
+
+// Where nothing ends by itself, the pre-flight and the refusal name what makes room when it is
+// removed: the asker's own first, then what was used longest ago, and only what they may remove.
+func TestPreflight_NamesWhatMakesRoomWhenRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	w.saysOfItself(controlplane.Inventory{}, 1<<39)
+	for name, memory := range map[string]int{"half": 30 << 10, "big": 32 << 10, "most": 60 << 10} {
+		step := toService("api", "api")
+		step.Service.Resources.MemoryMiB = memory
+		w.project(name, step)
+	}
+	grants := []controlplane.TeamGrant{{Project: "big", Level: controlplane.LevelFull},
+		{Project: "most", Level: controlplane.LevelFull}}
+	team := func(half ...controlplane.TeamGrant) {
+		t.Helper()
+		w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "big",
+			Members: []string{"stranger"}, Grants: append(half, grants...)}))
+	}
+	onHalf := func(l controlplane.Level) controlplane.TeamGrant {
+		return controlplane.TeamGrant{Project: "half", Level: l}
+	}
+	team(onHalf(controlplane.LevelFull))
+	root, stranger := w.token("root"), w.token("stranger")
+	for name, token := range map[string]string{"half-1": root, "half-2": stranger} {
+		w.expect(http.StatusCreated, "POST", "/deployments", token, object{"name": name,
+			"project": "half", "environment": "qa", "versions": object{"api": "1.0"}}, nil)
+	}
+	const frees = "frees 0.1 cores and 32 GB of memory, last used a minute ago)"
+	first, second := "half-1 (%s, "+frees, "half-2 (%s, "+frees
+	remove := "To make room now, remove %s. An admin can add a node."
+	generic := "Remove a deployment, or ask an admin to add a node."
+	says := func(when, token, project, want string) {
+		t.Helper()
+		body := object{"name": "new", "project": project, "environment": "qa",
+			"versions": object{"api": "1.0"}}
+		a := w.call("POST", "/api/v1/deployments", token, body)
+		if a.field("code") != "no_room" || a.field("remedy") != want {
+			t.Errorf("%s, refused: %s, want %q", when, a.body, want)
+		}
+		for _, c := range w.preflight(token, body).Checks {
+			if c.Id == "capacity" && (c.Remedy == nil || *c.Remedy != want) {
+				t.Errorf("%s, pre-flight: %+v, want %q", when, c, want)
+			}
+		}
+	}
+	yours, roots, strangers := "yours", "made by root", "made by stranger"
+	says("an admin", root, "big", fmt.Sprintf(remove,
+		fmt.Sprintf(first, yours)+" or "+fmt.Sprintf(second, strangers)))
+	says("with full access", stranger, "big", fmt.Sprintf(remove,
+		fmt.Sprintf(second, yours)+" or "+fmt.Sprintf(first, roots)))
+	says("both are needed", stranger, "most", fmt.Sprintf(remove,
+		fmt.Sprintf(second, yours)+" and "+fmt.Sprintf(first, roots)))
+	held := w.deploymentNamed(root, "half-1")
+	w.expect(http.StatusOK, "PUT", "/deployments/"+held+"/hold", root, object{"reason": "demo"}, nil)
+	says("held by somebody else", stranger, "big", fmt.Sprintf(remove, fmt.Sprintf(second, yours)))
+	says("held by somebody else, and needed", stranger, "most", generic)
+	says("held by oneself", root, "most", fmt.Sprintf(remove,
+		fmt.Sprintf(first, yours)+" and "+fmt.Sprintf(second, strangers)))
+	team(onHalf(controlplane.LevelRead))
+	says("may only look", stranger, "big", generic)
+	team()
+	says("sees nothing", stranger, "big", generic)
+}
+
+// deploymentNamed returns the id of a deployment.
+func (w *world) deploymentNamed(token, name string) string {
+	w.t.Helper()
+	var all api.DeploymentList
+	w.got("/api/v1/deployments", token, &all)
+	for _, d := range all.Items {
+		if d.Name == name {
+			return d.Id
+		}
+	}
+	w.t.Fatalf("no deployment is called %s", name)
+	return ""
 }
 
 func (w *world) deployOf(project, name, step string) {

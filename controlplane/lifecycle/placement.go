@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
-	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
@@ -131,7 +130,7 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 	case node.ID != "":
 		return placementResult{node: node, starts: true}, nil
 	case !wait:
-		return placementResult{}, explainNoRoom(ctx, tx, env, p.actor, all, ask, refused)
+		return placementResult{}, explainNoRoom(ctx, tx, p, all, ask, refused)
 	}
 	ask.MayWait = true
 	if node, refused = ChooseNode(all, ask); node.ID != "" && mustAsk(node, ask) {
@@ -265,35 +264,43 @@ func allOffline(refused []NodeRefusal) bool {
 }
 
 // explainNoRoom is noRoom with what frees room soonest, if more room would do.
-func explainNoRoom(ctx context.Context, tx *postgres.Tx, env controlplane.EnvironmentID,
-	actor access.Actor, all []Candidate, ask ResourceRequest, refused []NodeRefusal) error {
+func explainNoRoom(ctx context.Context, tx *postgres.Tx, p plan, all []Candidate,
+	ask ResourceRequest, refused []NodeRefusal) error {
 	if !mayComeFree(all, ask) {
 		return noRoom(ask, refused)
 	}
-	soonest, err := describeSoonestEnd(ctx, tx, actor, env)
+	relief, err := describeRelief(ctx, tx, p.actor, p.env, all, ask)
 	if err != nil {
 		return err
 	}
-	return addSoonestEnd(noRoom(ask, refused), soonest)
+	return addRelief(noRoom(ask, refused), relief)
 }
 
 // wordRequest says what a deployment asks for, if it limits anything.
 func wordRequest(ask ResourceRequest) string {
-	var parts []string
-	if ask.CPU > 0 {
-		parts = append(parts, quantity.FormatCores(ask.CPU))
-	}
-	if ask.MemoryMiB > 0 {
-		parts = append(parts, quantity.FormatMemory(ask.MemoryMiB)+" of memory")
-	}
-	if n := ask.GPUs + len(ask.GPUIDs); n > 0 {
-		parts = append(parts, quantity.FormatCount(n, "GPU", "GPUs"))
-	}
-	if len(parts) == 0 {
+	amounts := wordAmounts(ask.Resources, ask.GPUs+len(ask.GPUIDs))
+	if amounts == "" {
 		return ""
 	}
-	return ": this deployment asks for " + strings.Join(parts, " and ")
+	return ": this deployment asks for " + amounts
 }
+
+// wordAmounts is what is reserved, or "" if that is nothing.
+func wordAmounts(r pipeline.Resources, gpus int) string {
+	var parts []string
+	if r.CPU > 0 {
+		parts = append(parts, quantity.FormatCores(r.CPU))
+	}
+	if r.MemoryMiB > 0 {
+		parts = append(parts, quantity.FormatMemory(r.MemoryMiB)+" of memory")
+	}
+	if gpus > 0 {
+		parts = append(parts, quantity.FormatCount(gpus, "GPU", "GPUs"))
+	}
+	return strings.Join(parts, " and ")
+}
+
+const remedyNoRoom = "Remove a deployment, or ask an admin to add a node."
 
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	if err := passingState(refused); err != nil {
@@ -301,7 +308,7 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
 		Message: "no node has room" + wordRequest(ask),
-		Remedy:  "Remove a deployment, or ask an admin to add a node."}
+		Remedy:  remedyNoRoom}
 	switch {
 	case len(refused) == 0:
 		e.Message, e.Remedy = "the environment has no nodes", "Ask an admin to add one."

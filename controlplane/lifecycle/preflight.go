@@ -87,13 +87,13 @@ func checkFit(
 		// The platform check has reported this already; look for other reasons.
 		a.Arches = nil
 	}
-	soonest := ""
+	relief := ""
 	if node, _ := ChooseNode(all, a); node.ID == "" && mayComeFree(all, a) {
-		if soonest, err = describeSoonestEnd(ctx, tx, p.actor, p.env.ID); err != nil {
+		if relief, err = describeRelief(ctx, tx, p.actor, p.env, all, a); err != nil {
 			return nil, err
 		}
 	}
-	return nodesSay, checkRoom(all, a, r.Wait, soonest, c)
+	return nodesSay, checkRoom(all, a, r.Wait, relief, c)
 }
 
 // placementTable is each node's result; the reason is empty for a node that could take
@@ -111,7 +111,7 @@ func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
 // checkRoom reports shortage of disk, of address ranges, and of everything else as
 // separate checks. A node is short of disk if more disk alone would be enough.
 func checkRoom(
-	all []Candidate, a ResourceRequest, wait bool, soonest string, c *checks,
+	all []Candidate, a ResourceRequest, wait bool, relief string, c *checks,
 ) error {
 	node, refused := ChooseNode(all, a)
 	short := shortOf(all, a)
@@ -125,7 +125,7 @@ func checkRoom(
 				c.recordUnknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
 				continue
 			}
-			none = addSoonestEnd(noRoom(a, refused), soonest)
+			none = addRelief(noRoom(a, refused), relief)
 		case node.ID == "" && id == "capacity":
 			said = "There are processors and memory for it."
 		case node.ID == "" && short == "":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
@@ -11,6 +12,21 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/quantity"
 )
+
+// describeRelief says what frees room in the environment soonest: what ends by itself, and what the
+// actor may remove so that the request fits.
+func describeRelief(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	env controlplane.Environment, all []Candidate, ask ResourceRequest) (string, error) {
+	soonest, err := describeSoonestEnd(ctx, tx, actor, env.ID)
+	if err != nil {
+		return "", err
+	}
+	removable, err := listRemovable(ctx, tx, actor, env)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(soonest + " " + describeRemovals(all, ask, removable, actor)), nil
+}
 
 // describeSoonestEnd says which deployment of the environment ends by itself first, and so frees
 // room without anybody's doing; "" if none does. One that the actor may not see has no name.
@@ -32,11 +48,119 @@ func describeSoonestEnd(ctx context.Context, tx *postgres.Tx, actor access.Actor
 		quantity.FormatAhead(in)), nil
 }
 
-// addSoonestEnd adds that sentence to the remedy of an error that says that there is no room.
-func addSoonestEnd(err error, soonest string) error {
-	e, ok := errors.AsType[*controlplane.Error](err)
-	if ok && e.Code == "no_room" && soonest != "" {
-		e.Remedy = strings.TrimSpace(soonest + " " + e.Remedy)
+// listRemovable returns what the actor may remove in the environment, and nothing else.
+func listRemovable(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	env controlplane.Environment) ([]postgres.Removable, error) {
+	scope := access.WritableScope(actor, env.ID, env.Restricted)
+	if !scope.All && len(scope.Projects) == 0 {
+		return nil, nil
 	}
+	found, err := tx.Lifetimes().ListRemovable(ctx, postgres.RemovableFilter{Environment: env.ID,
+		Everything: scope.All, Projects: scope.Projects, Actor: actor.Name()})
+	// The scope is for the database; the check decides.
+	return slices.DeleteFunc(found, func(r postgres.Removable) bool {
+		return access.Check(actor, access.WriteDeployment, accessObject(r.Deployment)) != nil
+	}), err
+}
+
+// mostNamed is how many deployments one sentence names.
+const mostNamed = 3
+
+// describeRemovals names what makes room when it is removed: each that is enough alone, or else the
+// fewest of one node that are enough together; "" if nothing that is removable is.
+func describeRemovals(all []Candidate, ask ResourceRequest, removable []postgres.Removable,
+	actor access.Actor) string {
+	var enough []postgres.Removable
+	for _, r := range removable {
+		if fitsWithout(all, ask, []postgres.Removable{r}) && len(enough) < mostNamed {
+			enough = append(enough, r)
+		}
+	}
+	names := func(rs []postgres.Removable, last string) string {
+		words := make([]string, len(rs))
+		for i, r := range rs {
+			words[i] = describeRemovable(r, actor)
+		}
+		if len(words) == 1 {
+			return words[0]
+		}
+		return strings.Join(words[:len(words)-1], ", ") + " " + last + " " + words[len(words)-1]
+	}
+	switch together := fewestTogether(all, ask, removable); {
+	case len(enough) > 0:
+		return "To make room now, remove " + names(enough, "or") + "."
+	case len(together) > 0:
+		return "To make room now, remove " + names(together, "and") + "."
+	}
+	return ""
+}
+
+// fewestTogether returns the smallest group of one node, taken in order, whose removal makes room;
+// none if it takes more than a sentence can name.
+func fewestTogether(
+	all []Candidate, ask ResourceRequest, removable []postgres.Removable,
+) (best []postgres.Removable) {
+	for _, n := range all {
+		var group []postgres.Removable
+		for _, r := range removable {
+			if string(r.Deployment.NodeID) != n.ID || len(group) == mostNamed {
+				continue
+			}
+			group = append(group, r)
+			if fitsWithout(all, ask, group) && (best == nil || len(group) < len(best)) {
+				best = slices.Clone(group)
+			}
+		}
+	}
+	return best
+}
+
+// fitsWithout reports whether the node of these deployments takes the request once they are gone.
+func fitsWithout(all []Candidate, ask ResourceRequest, gone []postgres.Removable) bool {
+	i := slices.IndexFunc(all, func(n Candidate) bool {
+		return n.ID == string(gone[0].Deployment.NodeID)
+	})
+	if i < 0 {
+		return false
+	}
+	n := all[i]
+	for _, r := range gone {
+		d := r.Deployment
+		n.AllocatedCPU -= d.Resources.CPU
+		n.AllocatedMemory -= int64(d.Resources.MemoryMiB) << 20
+		n.AllocatedVRAM -= *d.VRAMMiB << 20
+		n.Deployments--
+		n.Taken = slices.DeleteFunc(slices.Clone(n.Taken),
+			func(gpu string) bool { return slices.Contains(d.GPUs, gpu) })
+	}
+	return refusalReason(n, ask) == ""
+}
+
+// describeRemovable is one of them with its owner, what it frees, and how long nobody used it.
+func describeRemovable(r postgres.Removable, actor access.Actor) string {
+	d := r.Deployment
+	owner := "made by " + d.CreatedBy
+	if d.CreatedBy == actor.Name() {
+		owner = "yours"
+	}
+	frees := wordAmounts(d.Resources, len(d.GPUs))
+	if frees == "" {
+		frees = "no reserved room"
+	}
+	return fmt.Sprintf("%s (%s, frees %s, last used %s ago)", d.Name, owner, frees,
+		quantity.FormatAhead(r.Idle))
+}
+
+// addRelief adds what frees room to the remedy of an error that says that there is none. It names
+// what to remove, so that the advice to remove something is not given twice.
+func addRelief(err error, relief string) error {
+	e, ok := errors.AsType[*controlplane.Error](err)
+	if !ok || e.Code != "no_room" || relief == "" {
+		return err
+	}
+	if strings.Contains(relief, "To make room now, ") {
+		e.Remedy = strings.Replace(e.Remedy, remedyNoRoom, "An admin can add a node.", 1)
+	}
+	e.Remedy = strings.TrimSpace(relief + " " + e.Remedy)
 	return err
 }

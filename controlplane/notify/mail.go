@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"mime"
 	"net"
@@ -52,7 +51,7 @@ func (m MailConfig) sendMail(ctx context.Context, d controlplane.Delivery) error
 func (m MailConfig) connectSMTP(ctx context.Context, host, port string) (*smtp.Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		return nil, fmt.Errorf("reach the mail server: %w", err)
+		return nil, &mailError{stage: mailReach, err: err}
 	}
 	if until, ok := ctx.Deadline(); ok {
 		_ = conn.SetDeadline(until)
@@ -63,7 +62,7 @@ func (m MailConfig) connectSMTP(ctx context.Context, host, port string) (*smtp.C
 	c, err := smtp.NewClient(conn, host)
 	if err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("greet the mail server: %w", err)
+		return nil, &mailError{stage: mailGreet, err: err}
 	}
 	return c, nil
 }
@@ -72,7 +71,7 @@ func (m MailConfig) signIn(c *smtp.Client, host, port string) error {
 	if ok, _ := c.Extension("STARTTLS"); ok && port != "465" {
 		err := c.StartTLS(&tls.Config{ServerName: host, MinVersion: tls.VersionTLS12})
 		if err != nil {
-			return fmt.Errorf("encrypt the way to the mail server: %w", err)
+			return &mailError{stage: mailEncrypt, err: err}
 		}
 	}
 	if m.Username == "" {
@@ -81,7 +80,7 @@ func (m MailConfig) signIn(c *smtp.Client, host, port string) error {
 	// net/smtp refuses to send a password over an unencrypted connection, except to localhost.
 	err := c.Auth(smtp.PlainAuth("", m.Username, m.Password.Reveal(), host))
 	if err != nil {
-		return fmt.Errorf("sign in to the mail server: %w", err)
+		return &mailError{stage: mailSignIn, err: err}
 	}
 	return nil
 }
@@ -91,18 +90,21 @@ func (m MailConfig) transmitDelivery(c *smtp.Client, d controlplane.Delivery) er
 	if err != nil {
 		return fmt.Errorf("setting mail.from: %w", err)
 	}
-	if err := errors.Join(c.Mail(from.Address), c.Rcpt(d.Email)); err != nil {
-		return fmt.Errorf("the mail server refuses: %w", err)
+	if err := c.Mail(from.Address); err != nil {
+		return &mailError{stage: mailSender, err: err}
+	}
+	if err := c.Rcpt(d.Email); err != nil {
+		return &mailError{stage: mailRefused, err: err}
 	}
 	w, err := c.Data()
 	if err != nil {
-		return fmt.Errorf("the mail server refuses: %w", err)
+		return &mailError{stage: mailRefused, err: err}
 	}
 	if _, err := w.Write(m.formatMail(from, d)); err != nil {
 		return fmt.Errorf("send mail: %w", err)
 	}
 	if err := w.Close(); err != nil {
-		return fmt.Errorf("the mail server refuses: %w", err)
+		return &mailError{stage: mailRefused, err: err}
 	}
 	return c.Quit()
 }

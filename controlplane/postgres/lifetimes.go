@@ -10,6 +10,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // ListOf returns hold, clone source, removal and move of these deployments.
@@ -65,6 +66,48 @@ func (t Lifetimes) GetSoonestEnd(ctx context.Context, env controlplane.Environme
 		return "", 0, fmt.Errorf("find the soonest end: %w", err)
 	}
 	return controlplane.DeploymentID(r.ID), time.Duration(r.Seconds * float64(time.Second)), nil
+}
+
+// Removable is a deployment with what its removal gives back to its node, and nothing else of it.
+type Removable struct {
+	Deployment controlplane.Deployment
+	// Idle is how long ago it was used last.
+	Idle time.Duration
+}
+
+// RemovableFilter chooses what is listed of an environment: everything, or what is of some
+// projects.
+type RemovableFilter struct {
+	Environment controlplane.EnvironmentID
+	Everything  bool
+	Projects    []controlplane.ProjectID
+	// Actor is the name of who would remove it.
+	Actor string
+}
+
+// mostRemovable bounds how many are weighed.
+const mostRemovable = 200
+
+// ListRemovable returns what has room on a node and is not held by others: the actor's own first,
+// then what was used longest ago.
+func (t Lifetimes) ListRemovable(ctx context.Context, f RemovableFilter) ([]Removable, error) {
+	rows, err := t.q.ListRemovable(ctx, dbsqlc.ListRemovableParams{
+		EnvironmentID: string(f.Environment), Everything: f.Everything,
+		Projects: toStrings(f.Projects), Actor: f.Actor, Most: mostRemovable})
+	if err != nil {
+		return nil, fmt.Errorf("list what may be removed: %w", err)
+	}
+	all := make([]Removable, len(rows))
+	for i, r := range rows {
+		vram := r.VramMib
+		all[i] = Removable{Idle: time.Duration(r.IdleSeconds * float64(time.Second)),
+			Deployment: controlplane.Deployment{ID: controlplane.DeploymentID(r.ID), Name: r.Name,
+				ProjectID: controlplane.ProjectID(r.ProjectID), EnvironmentID: f.Environment,
+				Restricted: r.Restricted, CreatedBy: r.CreatedBy,
+				NodeID: emptyIfNull[controlplane.NodeID](r.NodeID), GPUs: r.Gpus, VRAMMiB: &vram,
+				Resources: pipeline.Resources{CPU: r.Cpu, MemoryMiB: int(r.MemoryMib)}}}
+	}
+	return all, nil
 }
 
 // SetOrigin notes what a deployment was made from.

@@ -84,6 +84,21 @@ FROM deployment_expiries x JOIN deployments d ON d.id = x.id
 WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL AND x.expires_at > now()
 ORDER BY x.expires_at LIMIT 1;
 
+-- name: ListRemovable :many
+-- What has room on a node of the environment and is not held by others, within some projects or
+-- all: the actor's own first, then what was used longest ago.
+SELECT d.id, d.name, d.project_id, d.created_by, d.node_id, e.restricted, d.cpu, d.memory_mib,
+    d.gpus, d.vram_mib, extract(epoch FROM now() - d.active_at)::float8 AS idle_seconds
+FROM node_goals g
+JOIN deployments d ON d.id = g.deployment_id AND d.node_id = g.node_id
+JOIN environments e ON e.id = d.environment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
+WHERE d.environment_id = @environment_id AND d.want = 'present'
+    AND (@everything::boolean OR d.project_id = ANY(@projects::uuid[]))
+    AND (l.hold_since IS NULL OR l.hold_until <= now() OR l.hold_owner = @actor)
+ORDER BY (d.created_by = @actor) DESC, d.active_at, d.id
+LIMIT @most;
+
 -- name: PutNotice :execrows
 -- No row means that somebody gave the same notice already.
 INSERT INTO deployment_lives (deployment_id, noticed_hours, noticed_for)

@@ -138,3 +138,10 @@ function parseJson(data: string): unknown {
     return undefined;
   }
 }
+
+/** Whether its image is pulled now. Images are pulled ahead too, while earlier steps run. */
+export function isPulling(step: Step, progress?: Progress): boolean {
+  if (step.status === "pulling") return true;
+  const { pulled_bytes = 0, total_bytes = 0 } = progress ?? {};
+  return step.status === "pending" && pulled_bytes < total_bytes;
+}

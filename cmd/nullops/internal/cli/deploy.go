@@ -150,7 +150,7 @@ func (c *client) watchDeployment(ctx context.Context, out io.Writer,
 	if line := queueLine(d); line != "" {
 		fmt.Fprintf(out, "%s: %s\n", d.Name, output.SanitizeText(line))
 	} else {
-		fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, d.Status, d.PipelineVersion,
+		fmt.Fprintf(out, "%s: %s, pipeline v%d on node %s\n", d.Name, stateOf(d), d.PipelineVersion,
 			valueOrZero(d.Node))
 	}
 	w := &watcher{out: out, run: d.Run, settled: d, since: d.ChangedAt,

@@ -34,7 +34,7 @@ func printLife(
 	if asJSON.Wanted() {
 		return asJSON.Print(out, d)
 	}
-	fmt.Fprintf(out, "%s: %s\n", d.Name, d.Status)
+	fmt.Fprintf(out, "%s: %s\n", d.Name, stateOf(d))
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(out, "  removed for lack of activity on %s\n",
 			d.ExpiresAt.Local().Format(time.DateTime))

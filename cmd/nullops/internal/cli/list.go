@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +27,7 @@ func listCommand() *cobra.Command {
 	c.Flags().StringVar(&env, "env", "", "only this environment")
 	c.Flags().StringVar(&project, "project", "", "only this project")
 	c.Flags().StringSliceVar(&statuses, "status", nil,
-		"only this status or condition, such as failed, degraded or offline; may be repeated")
+		"only this state, such as failed, degraded, offline or waiting (for an answer); may be repeated")
 	c.Flags().BoolVar(&all, "all", false, "include removed deployments")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
@@ -38,6 +39,7 @@ func listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			items = keepWaiting(items, statuses)
 			if asJSON.Wanted() {
 				return asJSON.Print(w, items)
 			}
@@ -57,6 +59,9 @@ func listParams(
 	if len(statuses) > 0 {
 		chosen := make([]apiclient.DeploymentFilter, len(statuses))
 		for i, s := range statuses {
+			if s == stateWaiting {
+				s = string(apiclient.DeploymentStatusApplying)
+			}
 			chosen[i] = apiclient.DeploymentFilter(s)
 		}
 		p.Status = &chosen
@@ -68,6 +73,19 @@ func listParams(
 		p.Project = &project
 	}
 	return p
+}
+
+// keepWaiting drops the runs that do not wait if only waiting ones were asked for: to the API all
+// of them are applying.
+func keepWaiting(items []apiclient.Deployment, statuses []string) []apiclient.Deployment {
+	if !slices.Contains(statuses, stateWaiting) ||
+		slices.Contains(statuses, string(apiclient.DeploymentStatusApplying)) {
+		return items
+	}
+	return slices.DeleteFunc(items, func(d apiclient.Deployment) bool {
+		return d.Status == apiclient.DeploymentStatusApplying && stateOf(d) != stateWaiting &&
+			!slices.Contains(statuses, stateOf(d))
+	})
 }
 
 // listAll follows the pages to their end.

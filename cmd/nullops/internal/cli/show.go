@@ -230,11 +230,18 @@ func healthOf(s apiclient.ServiceHealth) string {
 	return string(s.Health)
 }
 
-// stateOf is what filters find it by: the condition, which may be offline or degraded,
-// or else the status.
+// stateWaiting is the state of a run that does nothing until a person answers. It is no status of
+// the API: there the run is applying, and has a question.
+const stateWaiting = "waiting"
+
+// stateOf is what pages show and filters find it by: the condition, which may be offline or
+// degraded, that its run waits for an answer, or else the status.
 func stateOf(d apiclient.Deployment) string {
-	if d.Condition != nil {
+	switch {
+	case d.Condition != nil:
 		return string(*d.Condition)
+	case d.Question != nil && d.Question.AnsweredBy == nil:
+		return stateWaiting
 	}
 	return string(d.Status)
 }

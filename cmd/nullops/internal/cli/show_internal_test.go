@@ -94,6 +94,10 @@ func TestStateOf_IsTheConditionThatFiltersUse(t *testing.T) {
 		"offline under way": {apiclient.Deployment{Status: "applying", Condition: &offline,
 			ConditionReason: &away, Detail: &copied}, "offline", "applying, " + copied + "; " + away},
 		"failed": {apiclient.Deployment{Status: "failed", Detail: &down}, "failed", down},
+		"waits": {apiclient.Deployment{Status: "applying", Detail: &copied,
+			Question: &apiclient.Question{}}, "waiting", copied},
+		"answered": {apiclient.Deployment{Status: "applying",
+			Question: &apiclient.Question{AnsweredBy: &down}}, "applying", ""},
 	} {
 		if state, detail := stateOf(c.d), detailOf(c.d); state != c.state || detail != c.detail {
 			t.Errorf("%s is shown as %q (%q)", name, state, detail)

@@ -1,6 +1,9 @@
 package server
 
 import (
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,6 +64,35 @@ func TestHTTPSettings_InternalURL(t *testing.T) {
 		h.Internal = bad
 		if err := h.check(); err == nil || !strings.Contains(err.Error(), "http.internal") {
 			t.Errorf("http.internal %q: %v", bad, err)
+		}
+	}
+}
+
+// What deploy/compose.yaml passes on is each setting's default until somebody sets it.
+func TestLoadSettings_ComposePassesDefaults(t *testing.T) {
+	text, err := os.ReadFile("../../../../deploy/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	passed := regexp.MustCompile(`(?m)^ +(NULLOPS_(\w+)): \$\{NULLOPS_(\w+):-(.*)\}$`)
+	environ := []string{}
+	for _, m := range passed.FindAllStringSubmatch(string(text), -1) {
+		if m[2] != m[3] {
+			t.Errorf("%s is set by NULLOPS_%s", m[1], m[3])
+		}
+		environ = append(environ, m[1]+"="+m[4])
+	}
+	got, err := loadSettings(nil, environ)
+	want := defaultSettings()
+	if err != nil || !slices.Contains(environ, "NULLOPS_MAIL_SERVER=") ||
+		!slices.Contains(environ, "NULLOPS_OIDC_ISSUER=") {
+		t.Fatalf("%v of %v", err, environ)
+	}
+	for name, same := range map[string]bool{"oidc": got.OIDC == want.OIDC,
+		"mail": got.Mail == want.Mail, "removed": got.Removed == want.Removed,
+		"audit": got.Audit == want.Audit, "backups": got.Backup.S3 == want.Backup.S3} {
+		if !same {
+			t.Errorf("%s is not as without compose.yaml: %+v", name, got)
 		}
 	}
 }

@@ -308,6 +308,82 @@ func (q *Queries) ListLives(ctx context.Context, ids []string) ([]DeploymentLife
 	return items, nil
 }
 
+const listRemovable = `-- name: ListRemovable :many
+SELECT d.id, d.name, d.project_id, d.created_by, d.node_id, e.restricted, d.cpu, d.memory_mib,
+    d.gpus, d.vram_mib, extract(epoch FROM now() - d.active_at)::float8 AS idle_seconds
+FROM node_goals g
+JOIN deployments d ON d.id = g.deployment_id AND d.node_id = g.node_id
+JOIN environments e ON e.id = d.environment_id
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
+WHERE d.environment_id = $1 AND d.want = 'present'
+    AND ($2::boolean OR d.project_id = ANY($3::uuid[]))
+    AND (l.hold_since IS NULL OR l.hold_until <= now() OR l.hold_owner = $4)
+ORDER BY (d.created_by = $4) DESC, d.active_at, d.id
+LIMIT $5
+`
+
+type ListRemovableParams struct {
+	EnvironmentID string
+	Everything    bool
+	Projects      []string
+	Actor         string
+	Most          int32
+}
+
+type ListRemovableRow struct {
+	ID          string
+	Name        string
+	ProjectID   string
+	CreatedBy   string
+	NodeID      *string
+	Restricted  bool
+	Cpu         float64
+	MemoryMib   int64
+	Gpus        []string
+	VramMib     int64
+	IdleSeconds float64
+}
+
+// What has room on a node of the environment and is not held by others, within some projects or
+// all: the actor's own first, then what was used longest ago.
+func (q *Queries) ListRemovable(ctx context.Context, arg ListRemovableParams) ([]ListRemovableRow, error) {
+	rows, err := q.db.Query(ctx, listRemovable,
+		arg.EnvironmentID,
+		arg.Everything,
+		arg.Projects,
+		arg.Actor,
+		arg.Most,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ListRemovableRow{}
+	for rows.Next() {
+		var i ListRemovableRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Name,
+			&i.ProjectID,
+			&i.CreatedBy,
+			&i.NodeID,
+			&i.Restricted,
+			&i.Cpu,
+			&i.MemoryMib,
+			&i.Gpus,
+			&i.VramMib,
+			&i.IdleSeconds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSuccession = `-- name: ListSuccession :many
 SELECT DISTINCT (CASE WHEN l.successor_id = ANY($1::uuid[]) THEN l.deployment_id
     ELSE l.successor_id END)::uuid AS id

@@ -103,8 +103,8 @@ type ShownProps = {
 function Shown({ watch, deployment, shown, search, before }: ShownProps) {
   const number = shownRun(shown, search, deployment.run);
   const read = useSteps(deployment.id, number, watch.watched);
-  const steps = before ? { ...read, steps: markUnknown(read.steps) } : read;
   const heard = useOfRun(watch.watched, number);
+  const steps = before ? { ...read, steps: markUnknown(read.steps, heard.progress) } : read;
   const { progress, signs } = before ? nothingHeard : heard;
   const cause = useCause(deployment, number);
   const said = useQuery({ ...comments(deployment.id), refetchInterval: 30_000 }).data?.items;

@@ -1,6 +1,7 @@
 import "./run.css";
 import { memo } from "react";
 import type { Progress, Step } from "@/api/client";
+import { isPulling } from "@/api/run";
 import { Glyph } from "@/components/Glyph";
 import { splitEnd } from "@/components/names";
 import { formatBytes } from "@/components/quantity";
@@ -75,13 +76,6 @@ function Title({ text }: { text: string }) {
 
 function isMoving(step: Step): boolean {
   return step.status === "pulling" || step.status === "running";
-}
-
-/** Images are pulled ahead, while earlier steps run. */
-function isPulling(step: Step, progress?: Progress): boolean {
-  if (step.status === "pulling") return true;
-  const { pulled_bytes = 0, total_bytes = 0 } = progress ?? {};
-  return step.status === "pending" && pulled_bytes < total_bytes;
 }
 
 type TookProps = { step: Step; progress?: Progress; cleanup?: string };

@@ -1,6 +1,6 @@
 import { act, renderHook } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Deployment, Step } from "@/api/client";
+import type { Deployment, Progress, Step } from "@/api/client";
 import type { LiveState } from "@/api/live";
 import { markUnknown, useIsStale } from "./staleState";
 
@@ -20,6 +20,16 @@ it("is unknown what was on its way when the link was lost, and nothing else", ()
     "waiting",
     "pending",
     "failed",
+  ]);
+});
+
+it("is unknown too what was pulled ahead of its turn, until its image is whole", () => {
+  const steps = ["web", "api", "db"].map((key) => ({ key, status: "pending" }) as Step);
+  const pulled = (pulled_bytes: number) => ({ pulled_bytes, total_bytes: 9 }) as Progress;
+  expect(markUnknown(steps, { web: pulled(3), api: pulled(9) }).map(({ status }) => status)).toEqual([
+    "unknown",
+    "pending",
+    "pending",
   ]);
 });
 

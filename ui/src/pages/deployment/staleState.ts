@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 import type { Deployment, Progress, Step } from "@/api/client";
 import type { LiveState } from "@/api/live";
+import { isPulling } from "@/api/run";
 
 /** A link that is back sooner than this, in ms, makes nothing unknown. */
 const BRIEF = 3000;
@@ -19,10 +20,18 @@ export function useIsStale(live: LiveState, { node_offline_since }: Deployment):
 
 const ON_ITS_WAY: Step["status"][] = ["pulling", "running", "undoing"];
 
-/** Marks running steps as unknown, since they may have ended meanwhile. */
-export function markUnknown(steps: Step[]): Step[] {
+/**
+ * Marks steps that are at work as unknown, since they may have ended meanwhile: also a pending one
+ * whose image is pulled ahead, which may have begun.
+ */
+export function markUnknown(
+  steps: Step[],
+  progress: Record<string, Progress | undefined> = {},
+): Step[] {
   return steps.map((step) =>
-    ON_ITS_WAY.includes(step.status) ? { ...step, status: "unknown" } : step,
+    ON_ITS_WAY.includes(step.status) || isPulling(step, progress[step.key])
+      ? { ...step, status: "unknown" }
+      : step,
   );
 }
 
