@@ -366,12 +366,28 @@ func (a *Accounts) ChangePassword(
 		if err := a.replacePassword(ctx, tx, *e, actor.Person(), hash); err != nil {
 			return err
 		}
-		if actor.Session() != "" {
-			out, err = a.beginSession(ctx, tx, actor, actor.Person(), controlplane.MethodPassword)
+		if actor.Session() == "" {
+			return nil
 		}
-		return err
+		out, err = a.beginSession(ctx, tx, actor, actor.Person(), controlplane.MethodPassword)
+		if err != nil || !actor.NeedsStepUp() {
+			return err
+		}
+		return a.keepUnconfirmed(ctx, tx, out.Actor)
 	})
 	return out, err
+}
+
+// keepUnconfirmed makes a session that began with the password alone no proof of who uses it, if its
+// owner has a second factor: changing the password would stand in for a step-up otherwise.
+func (a *Accounts) keepUnconfirmed(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor,
+) error {
+	need, err := tx.Factors().Need(ctx, actor.UserID())
+	if err != nil || !need.Has {
+		return err
+	}
+	return tx.Sessions().Confirm(ctx, actor.Session(), a.now().Add(-StepUpLife-time.Second))
 }
 
 // replacePassword stores the hash and ends everything that the old password

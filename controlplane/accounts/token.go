@@ -82,6 +82,9 @@ func (a *Accounts) CreateOwnToken(
 		return t, value, err
 	}
 	e := actor.NewAuditEntry("create token", "")
+	if actor.LacksFactor() {
+		return t, value, a.auditRefusal(ctx, e, access.FactorError())
+	}
 	if actor.Session() == "" {
 		return t, value, a.auditRefusal(ctx, e, &controlplane.Error{
 			Kind: controlplane.Forbidden, Code: "session_needed",

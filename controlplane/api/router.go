@@ -86,6 +86,7 @@ func (d *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	reads, _ := op.Extensions["x-reads"].(bool)
 	once, _ := op.Extensions["x-once"].(string)
 	stepUp, _ := op.Extensions["x-step-up"].(bool)
+	beforeFactor, _ := op.Extensions["x-before-factor"].(bool)
 	limit := int64(maxBody)
 	if mib, ok := op.Extensions["x-max-mib"].(float64); ok {
 		limit = int64(mib) << 20
@@ -93,7 +94,7 @@ func (d *router) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Re
 	door := &route{
 		server: d.server, name: contractName(op.OperationID), action: access.Action(action),
 		reads: reads || method == http.MethodGet, once: onceKind(once), limit: limit,
-		stepUp: stepUp,
+		stepUp: stepUp, beforeFactor: beforeFactor,
 		route: &routers.Route{
 			Spec: d.spec, Path: place, PathItem: item, Method: method, Operation: op,
 		},
@@ -167,8 +168,12 @@ type route struct {
 	// reads is set for operations that change nothing: every GET, and those with x-reads
 	// in the contract.
 	reads bool
-	// stepUp is the operation's x-step-up: it cannot be undone, so a session is asked who uses it.
+	// stepUp is the operation's x-step-up: it cannot be undone, or lets somebody in, so a session
+	// is asked who uses it.
 	stepUp bool
+	// beforeFactor is the operation's x-before-factor: people who must have a second factor and
+	// have none use it to add one.
+	beforeFactor bool
 	// limit is the most bytes that its body may have.
 	limit int64
 	route *routers.Route
@@ -211,6 +216,9 @@ func (d *route) authorizeRequest(w http.ResponseWriter, r *http.Request) (*http.
 	n := noteOf(r.Context())
 	n.who, n.user, n.asked = who, who.actor.Name(), r
 	err = access.Check(who.actor, actionWithoutObject(d.action), access.Object{})
+	if err == nil && who.actor.LacksFactor() && !d.beforeFactor && d.action != access.Public {
+		err = access.FactorError()
+	}
 	if err == nil && who.actor.IsReadOnly() && !d.allowsReadOnly(who.actor, r) {
 		err = who.actor.ReadOnlyError()
 	}
@@ -227,7 +235,7 @@ func (d *route) authorizeRequest(w http.ResponseWriter, r *http.Request) (*http.
 func stepUpError() error {
 	return &controlplane.Error{
 		Kind: controlplane.Forbidden, Code: "step_up_needed",
-		Message: "this cannot be undone, so you have to prove again who you are",
+		Message: "this cannot be undone or lets somebody in, so you have to prove again who you are",
 		Remedy:  "Confirm it with your passkey, a code or your password, and try again.",
 	}
 }

@@ -4,6 +4,7 @@ import { Button } from "@/components/Button";
 import { useTitle } from "@/components/Shell";
 import { ownPath } from "@/pages/sign-in/SignIn";
 import { signOut } from "../shell/leave";
+import { StepUpQuestion } from "../shell/StepUpQuestion";
 import { factorTexts } from "./factorTexts";
 import { SecondFactors } from "./SecondFactors";
 
@@ -30,6 +31,8 @@ export function SecondFactorNeeded() {
           <Button onClick={signOut}>{t.signOut}</Button>
         </span>
       </div>
+      {/* A session that was open when the rule came may be old. */}
+      <StepUpQuestion />
     </main>
   );
 }

@@ -48,7 +48,7 @@ export const factorTexts = {
   },
   stepUp: {
     title: "Is it still you?",
-    why: "This cannot be undone, so prove who you are once more. It counts for ten minutes.",
+    why: "This cannot be undone, or it lets somebody in. Prove once more who you are; it counts for ten minutes.",
     passkey: "Use a passkey",
     password: "Password",
     code: "Code of your authenticator app, or a recovery code",

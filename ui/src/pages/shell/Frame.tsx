@@ -2,7 +2,6 @@ import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { Flag, LogOut, Moon, Search, Sun } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
-import { onStepUp } from "@/api/client";
 import { activeAlerts } from "@/api/queries/alerts";
 import { nodes } from "@/api/queries/catalog";
 import { me } from "@/api/queries/common";
@@ -20,12 +19,12 @@ import { startDismissed } from "../start/dismissed";
 import { DocsLink } from "./DocsLink";
 import { signOut } from "./leave";
 import { alsoHolds, type Place, placesFor } from "./navigation";
+import { StepUpQuestion } from "./StepUpQuestion";
 import { useGoKeys } from "./useGoKeys";
 import { ViewAsBanner } from "./ViewAsBanner";
 
 const Palette = lazy(() => loadChunk(() => import("./Palette")));
 const AskAdmin = lazy(() => loadChunk(() => import("./AskAdmin")));
-const StepUp = lazy(() => loadChunk(() => import("./StepUp")));
 const Shortcuts = lazy(() => loadChunk(() => import("./Shortcuts")));
 
 /** A failure that was in sight for so long was read; on another page it would only be in the way. */
@@ -47,7 +46,6 @@ export function Frame() {
   useKeys(open ? { ...keys, Escape: () => setOpen(false) } : keys);
   useGoKeys(() => setOver("palette"));
   const close = () => setOver(undefined);
-  const proof = useStepUp();
   return (
     <OpenMenu value={() => setOpen(true)}>
       <AskSlot value={offerToAsk}>
@@ -72,9 +70,9 @@ export function Frame() {
           {over === "palette" ? (
             <Palette close={close} shortcuts={() => setOver("shortcuts")} />
           ) : null}
-          {proof ? <StepUp done={proof} /> : null}
           {over === "shortcuts" ? <Shortcuts close={close} /> : null}
         </Suspense>
+        <StepUpQuestion />
       </AskSlot>
     </OpenMenu>
   );
@@ -97,24 +95,6 @@ function offerToAsk(reason: string): ReactNode {
       <AskAdmin reason={reason} />
     </Suspense>
   );
-}
-
-/** How to end the question of who the person is, while it is asked. */
-function useStepUp() {
-  const [proof, setProof] = useState<(proved: boolean) => void>();
-  useEffect(() => {
-    onStepUp(
-      () =>
-        new Promise((resolve) =>
-          setProof(() => (proved: boolean) => {
-            setProof(undefined);
-            resolve(proved);
-          }),
-        ),
-    );
-    return () => onStepUp(undefined);
-  }, []);
-  return proof;
 }
 
 const GROUPS = ["", "machines", "parts", "people", "installation"] as const;
