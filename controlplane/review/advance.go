@@ -23,11 +23,8 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 		x.WaitsSince = time.Time{}
 	}
 	x.DueAt = time.Now().Add(lookEvery)
-	answered, err := r.runCommands(ctx, rule, &x)
-	if err != nil {
-		r.retryLater(ctx, &x, err)
-		return r.saveReview(ctx, x)
-	}
+	// Pushes and closes do not wait until the code host says who may command.
+	answered, unanswered := r.runCommands(ctx, rule, &x)
 	if x.Want == controlplane.GoalGone {
 		err = r.removeDeployment(ctx, rule, &x)
 	} else {
@@ -50,6 +47,11 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	if x.VerdictTold < x.VerdictWanted {
 		r.reportVerdict(ctx, rule, &x)
+	}
+	if unanswered != nil {
+		x.DueAt = time.Now().Add(r.Ask)
+		r.Log.InfoContext(ctx, "a command waits", "rule", rule.Name, "review", x.Key,
+			"error", unanswered)
 	}
 	if err := r.saveReview(ctx, x); err != nil {
 		return err
@@ -217,9 +219,10 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 	if x.Done == x.Generation && d != nil {
 		return r.watchDeployment(ctx, rule, x, *d)
 	}
-	if x.Done == x.Generation && isSettled(x.State) {
-		x.DueAt = time.Now().Add(r.Ask)
-		return nil // somebody removed it: only a new event makes it again
+	if x.Done == x.Generation {
+		// Somebody removed it, or its time was over: only a new event makes it again.
+		x.State, x.Detail, x.Remark = controlplane.ReviewRemoved, "", ""
+		return nil
 	}
 	if x.AwaitsApproval() {
 		r.waitForApproval(ctx, rule, x)

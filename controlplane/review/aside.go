@@ -188,7 +188,7 @@ func (r *Reviews) staysBefore(x *controlplane.Review, d *lifecycle.View) error {
 		r.mirrorStatus(x, *d)
 		return nil
 	}
-	x.State, x.Detail = controlplane.ReviewFailed, "somebody removed the deployment and its update"
+	x.State, x.Detail, x.Remark = controlplane.ReviewRemoved, "", ""
 	return nil
 }
 

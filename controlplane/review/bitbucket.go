@@ -87,9 +87,9 @@ func readBitbucket(kind string, body []byte) (*event, error) {
 	p, head := e.Pull, e.Pull.Source.Repository
 	about := event{repository: e.Repository.FullName, repositoryID: e.Repository.UUID, number: p.ID}
 	if comment {
-		about.command = readCommand(e.Comment.Content.Raw, e.Comment.User.Nickname,
+		about.commands = readCommands(e.Comment.Content.Raw, e.Comment.User.Nickname,
 			e.Comment.User.UUID)
-		if about.command == nil {
+		if len(about.commands) == 0 {
 			return nil, nil
 		}
 		return &about, nil

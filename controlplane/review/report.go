@@ -30,7 +30,7 @@ func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule
 	}
 	r.Log.WarnContext(ctx, "a pull request was not told", "rule", rule.Name, "review", x.Key,
 		"error", err)
-	x.DueAt = time.Now().Add(r.Ask)
+	x.Told, x.DueAt = min(x.Told, x.Generation-1), time.Now().Add(r.Ask)
 }
 
 func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
@@ -51,19 +51,18 @@ func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 		h.postRecord(ctx, x, links))
 }
 
-// describeReview returns the comment: what became of the review, and of the last command.
+// describeReview returns the comment: what became of the review, and of the last commands.
 func (r *Reviews) describeReview(ctx context.Context, x *controlplane.Review, links []string,
-	tests *controlplane.TestSummary) (text string, err error) {
-	var last controlplane.ReviewCommand
-	var commanded bool
-	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		last, commanded, err = tx.Reviews().GetLastCommand(ctx, x.ID)
+	tests *controlplane.TestSummary) (string, error) {
+	var commands []controlplane.ReviewCommand
+	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		commands, err = tx.Reviews().ListLastCommands(ctx, x.ID)
 		return err
 	})
-	text = commentText(*x, links, tests)
-	if commanded {
-		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(last.Author),
-			codeSpan("/nullops "+last.Verb), quoteMarkdown(last.Answer))
+	text := commentText(*x, links, tests)
+	for _, c := range commands {
+		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(c.Author),
+			codeSpan("/nullops "+c.Verb), quoteMarkdown(c.Answer))
 	}
 	return text, err
 }
