@@ -138,9 +138,10 @@ func (h codeHost) postBitbucketStatus(
 	}
 	path := "/repositories/" + h.repositoryPath(x) + "/commit/" + url.PathEscape(x.Commit) +
 		"/statuses/build"
-	return h.callAPI(ctx, http.MethodPost, path, map[string]string{"state": state,
+	err := h.callAPI(ctx, http.MethodPost, path, map[string]string{"state": state,
 		"key": clipText(s.name, maxStatusKey), "name": s.name, "url": target,
 		"description": clipText(s.words, 130)}, nil)
+	return h.checkStatus(ctx, s, err)
 }
 
 // mayWriteOnBitbucket asks what a user may do in the repository.
