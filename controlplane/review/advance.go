@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -270,13 +271,14 @@ func (r *Reviews) createDeployment(
 }
 
 // waitForNewerImage waits for an image that is newer than the running one. If the
-// build changed nothing, the review becomes ready with what runs. That of a schedule lives as long
-// as a new one would.
+// build changed nothing, the review becomes ready with what runs, and at once if that is the build of
+// this very commit: somebody pushed back to it. That of a schedule lives as long as a new one would.
 func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag
 	x.DueAt = time.Now().Add(r.Ask)
-	over := followsImages(rule) || time.Now().After(x.GiveUpAt)
+	over := followsImages(rule) || runsTag(d, x.Tag) && namesCommit(rule) ||
+		time.Now().After(x.GiveUpAt)
 	if d.Status == controlplane.Ready && over {
 		x.Done, x.State, x.Detail = x.Generation, controlplane.ReviewReady, "no newer image came"
 		if rule.Source == controlplane.ReviewSchedule {
@@ -285,6 +287,12 @@ func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.Revie
 		}
 	}
 	return nil
+}
+
+// runsTag reports whether a deployment was made for a tag.
+func runsTag(d lifecycle.View, tag string) bool {
+	return slices.ContainsFunc(d.Versions,
+		func(v controlplane.ServiceVersion) bool { return v.Tag == tag })
 }
 
 // followsImages reports whether there is no image to wait for: events of registries come after the
