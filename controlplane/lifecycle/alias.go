@@ -43,7 +43,7 @@ func (l *Lifecycle) PointAlias(
 			return err
 		}
 		if known {
-			if err := leaveAlias(ctx, tx, before); err != nil {
+			if err := LeaveAlias(ctx, tx, before); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func (l *Lifecycle) DropAlias(
 	ctx context.Context, actor access.Actor, a controlplane.ReviewAlias,
 ) error {
 	return l.changeAlias(ctx, actor, "drop alias", a,
-		func(tx *postgres.Tx) error { return leaveAlias(ctx, tx, a) })
+		func(tx *postgres.Tx) error { return LeaveAlias(ctx, tx, a) })
 }
 
 func (l *Lifecycle) changeAlias(ctx context.Context, actor access.Actor, action string,
@@ -81,8 +81,9 @@ func (l *Lifecycle) changeAlias(ctx context.Context, actor access.Actor, action 
 	return l.store.InAuditedTx(ctx, entry, do)
 }
 
-// leaveAlias takes the hosts of an alias from the deployment that has them.
-func leaveAlias(ctx context.Context, tx *postgres.Tx, a controlplane.ReviewAlias) error {
+// LeaveAlias takes the hosts of an alias from the deployment that has them, within a change that has
+// its own entry in the audit log.
+func LeaveAlias(ctx context.Context, tx *postgres.Tx, a controlplane.ReviewAlias) error {
 	if err := tx.Reviews().DeleteAlias(ctx, a); err != nil {
 		return err
 	}

@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres/internal/dbsqlc"
@@ -36,25 +34,20 @@ func (t Reviews) ListWaitingCommands(
 	if err != nil {
 		return nil, fmt.Errorf("list commands: %w", err)
 	}
-	all := make([]controlplane.ReviewCommand, len(rows))
-	for i, r := range rows {
-		all[i] = toReviewCommand(r)
-	}
-	return all, nil
+	return toReviewCommands(rows), nil
 }
 
-// GetLastCommand returns what was done last; ok is false if nothing was.
-func (t Reviews) GetLastCommand(
+// ListLastCommands returns what was done last, the oldest first: the commands of one comment, and of
+// others of the same minute.
+func (t Reviews) ListLastCommands(
 	ctx context.Context, id controlplane.ReviewID,
-) (c controlplane.ReviewCommand, ok bool, err error) {
-	row, err := t.q.GetLastCommand(ctx, string(id))
-	if errors.Is(err, pgx.ErrNoRows) {
-		return c, false, nil
-	}
+) ([]controlplane.ReviewCommand, error) {
+	rows, err := t.q.ListLastCommands(ctx, string(id))
 	if err != nil {
-		return c, false, fmt.Errorf("load the last command: %w", err)
+		return nil, fmt.Errorf("load the last commands: %w", err)
 	}
-	return toReviewCommand(row), true, nil
+	slices.Reverse(rows)
+	return toReviewCommands(rows), nil
 }
 
 // AnswerCommand stores what became of a command.
@@ -77,8 +70,12 @@ func (t Reviews) Restart(
 	return nil
 }
 
-func toReviewCommand(r dbsqlc.ReviewCommand) controlplane.ReviewCommand {
-	return controlplane.ReviewCommand{ID: controlplane.ReviewCommandID(r.ID),
-		Review: controlplane.ReviewID(r.ReviewID), Verb: r.Verb, Argument: r.Argument, Author: r.Author,
-		AuthorID: r.AuthorID, At: r.At, Answer: r.Answer}
+func toReviewCommands(rows []dbsqlc.ReviewCommand) []controlplane.ReviewCommand {
+	all := make([]controlplane.ReviewCommand, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.ReviewCommand{ID: controlplane.ReviewCommandID(r.ID),
+			Review: controlplane.ReviewID(r.ReviewID), Verb: r.Verb, Argument: r.Argument,
+			Author: r.Author, AuthorID: r.AuthorID, At: r.At, Answer: r.Answer}
+	}
+	return all
 }

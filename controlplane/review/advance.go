@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -23,11 +24,8 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 		x.WaitsSince = time.Time{}
 	}
 	x.DueAt = time.Now().Add(lookEvery)
-	answered, err := r.runCommands(ctx, rule, &x)
-	if err != nil {
-		r.retryLater(ctx, &x, err)
-		return r.saveReview(ctx, x)
-	}
+	// Pushes and closes do not wait until the code host says who may command.
+	answered, unanswered := r.runCommands(ctx, rule, &x)
 	if x.Want == controlplane.GoalGone {
 		err = r.removeDeployment(ctx, rule, &x)
 	} else {
@@ -50,6 +48,11 @@ func (r *Reviews) advanceReview(ctx context.Context, x controlplane.Review) erro
 	}
 	if x.VerdictTold < x.VerdictWanted {
 		r.reportVerdict(ctx, rule, &x)
+	}
+	if unanswered != nil {
+		x.DueAt = time.Now().Add(r.Ask)
+		r.Log.InfoContext(ctx, "a command waits", "rule", rule.Name, "review", x.Key,
+			"error", unanswered)
 	}
 	if err := r.saveReview(ctx, x); err != nil {
 		return err
@@ -217,9 +220,10 @@ func (r *Reviews) ensureDeployed(ctx context.Context, rule controlplane.ReviewRu
 	if x.Done == x.Generation && d != nil {
 		return r.watchDeployment(ctx, rule, x, *d)
 	}
-	if x.Done == x.Generation && isSettled(x.State) {
-		x.DueAt = time.Now().Add(r.Ask)
-		return nil // somebody removed it: only a new event makes it again
+	if x.Done == x.Generation {
+		// Somebody removed it, or its time was over: only a new event makes it again.
+		x.State, x.Detail, x.Remark = controlplane.ReviewRemoved, "", ""
+		return nil
 	}
 	if x.AwaitsApproval() {
 		r.waitForApproval(ctx, rule, x)
@@ -267,13 +271,14 @@ func (r *Reviews) createDeployment(
 }
 
 // waitForNewerImage waits for an image that is newer than the running one. If the
-// build changed nothing, the review becomes ready with what runs. That of a schedule lives as long
-// as a new one would.
+// build changed nothing, the review becomes ready with what runs, and at once if that is the build of
+// this very commit: somebody pushed back to it. That of a schedule lives as long as a new one would.
 func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag
 	x.DueAt = time.Now().Add(r.Ask)
-	over := followsImages(rule) || time.Now().After(x.GiveUpAt)
+	over := followsImages(rule) || runsTag(d, x.Tag) && namesCommit(rule) ||
+		time.Now().After(x.GiveUpAt)
 	if d.Status == controlplane.Ready && over {
 		x.Done, x.State, x.Detail = x.Generation, controlplane.ReviewReady, "no newer image came"
 		if rule.Source == controlplane.ReviewSchedule {
@@ -282,6 +287,12 @@ func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.Revie
 		}
 	}
 	return nil
+}
+
+// runsTag reports whether a deployment was made for a tag.
+func runsTag(d lifecycle.View, tag string) bool {
+	return slices.ContainsFunc(d.Versions,
+		func(v controlplane.ServiceVersion) bool { return v.Tag == tag })
 }
 
 // followsImages reports whether there is no image to wait for: events of registries come after the

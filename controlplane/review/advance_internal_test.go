@@ -207,10 +207,13 @@ func TestAdvance_MakesWhatAPersonRemovedOnlyAfterAnEvent(t *testing.T) {
 	s.failOnError(err)
 	s.expect(s.look(), controlplane.ReviewReady, true, "")
 	s.report(controlplane.Removing, controlplane.Removed)
-	s.Ask = time.Hour
-	x := s.look()
-	s.expect(x, controlplane.ReviewReady, true, "")
-	s.expectDue(x, s.Ask)
+	// However long ago its time was over, what is gone is told, and the record of it ends.
+	s.endTime("20 hours")
+	s.expect(s.look(), controlplane.ReviewRemoved, true, "")
+	s.expectTold(laterComment, "`hub-12` was removed. A push creates it again",
+		"POST /repos/acme/shop/deployments/4711/statuses "+`{"state":"inactive"}`)
+	s.expect(s.look(), controlplane.ReviewRemoved, true, "")
+	s.expectTold("", "", "")
 	if _, found := s.find("hub-12"); found {
 		t.Fatal("it was made again without an event")
 	}
@@ -219,7 +222,7 @@ func TestAdvance_MakesWhatAPersonRemovedOnlyAfterAnEvent(t *testing.T) {
 	s.expect(s.look(), controlplane.ReviewCreating, true, "the deployment is being created")
 }
 
-// A deployment that was removed and forgotten leaves its review as it is.
+// A deployment that was removed and forgotten is told as removed.
 func TestAdvance_KnowsThatItsDeploymentWasForgotten(t *testing.T) {
 	s := newStory(t)
 	s.readyReview()
@@ -228,11 +231,8 @@ func TestAdvance_KnowsThatItsDeploymentWasForgotten(t *testing.T) {
 	s.failOnError(err)
 	s.report(controlplane.Removing, controlplane.Removed)
 	s.execSQL("DELETE FROM deployments WHERE id = '" + string(id) + "'") // as after its time
-	s.Ask = time.Hour
-	x := s.look()
-	s.expect(x, controlplane.ReviewReady, true, "")
-	s.expectDue(x, s.Ask)
-	s.expectTold("", "", "")
+	s.expect(s.look(), controlplane.ReviewRemoved, true, "")
+	s.expectTold(laterComment, "was removed", "")
 }
 
 // A deployment that is not ready an hour after its creation is told as a failure.

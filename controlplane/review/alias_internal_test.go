@@ -84,6 +84,21 @@ func TestAliases_FollowTheRule(t *testing.T) {
 	}
 }
 
+// Whoever watches a deployment learns that its aliases ended with their rule.
+func TestAliases_EndWithTheRule(t *testing.T) {
+	s := newAsideStory(t)
+	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+		p.Rule.APIURL, p.Rule.Aliases = s.host.URL, true
+	})
+	s.look()
+	before, _ := s.find("hub-12")
+	s.failOnError(s.DeleteRule(t.Context(), system, "hub"))
+	after, _ := s.find("hub-12")
+	if got := s.routes("latest--hub"); len(got) > 0 || after.Revision == before.Revision {
+		t.Errorf("revision %d after %d, and %v leads somewhere", after.Revision, before.Revision, got)
+	}
+}
+
 // An address that a deployment has is not an alias's to take.
 func TestAliases_TakeNoHostOfOthers(t *testing.T) {
 	s := newAsideStory(t)

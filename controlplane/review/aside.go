@@ -62,6 +62,10 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 	x *controlplane.Review, d lifecycle.View, request lifecycle.Request) error {
 	x.State = controlplane.ReviewCreating
 	running := d.Status == controlplane.Ready && d.Goal == controlplane.GoalPresent
+	if d.Project != rule.Project || d.Environment != rule.Environment {
+		running = false // the rule was changed: nothing can take its place there
+		x.Remark = "It was replaced in place, since the rule deploys to another project or environment now."
+	}
 	if rule.Updates == controlplane.UpdateAside && running {
 		beside := request
 		beside.Name, beside.Beside = lifecycle.NextName(x.Deployment), d.ID
@@ -188,7 +192,7 @@ func (r *Reviews) staysBefore(x *controlplane.Review, d *lifecycle.View) error {
 		r.mirrorStatus(x, *d)
 		return nil
 	}
-	x.State, x.Detail = controlplane.ReviewFailed, "somebody removed the deployment and its update"
+	x.State, x.Detail, x.Remark = controlplane.ReviewRemoved, "", ""
 	return nil
 }
 

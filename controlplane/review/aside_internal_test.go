@@ -9,8 +9,10 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
+	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/pipeline"
 )
 
 // newAsideStory is a story whose rule prepares updates beside what runs, which is ready.
@@ -221,6 +223,65 @@ func TestAside_AForcePushReplacesWhatIsPrepared(t *testing.T) {
 	}
 	if was, _ := s.find("was--hub-12"); was.ID != first.ID {
 		t.Errorf("the first one is not there any more: %+v", was)
+	}
+}
+
+// A push back to the commit that runs takes down what is prepared or has failed, and waits for no
+// image: that of the commit is there.
+func TestAside_APushBackToWhatRuns(t *testing.T) {
+	s := newAsideStory(t)
+	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+		p.Rule.APIURL, p.Rule.Tag = s.host.URL, "{short}"
+	})
+	for n, sha := range []string{"c1", "c2", "c1"} {
+		s.images["shop/api:"+sha] = "sha256:" + strings.Repeat(sha[1:], 64)
+		s.host.show("open", sha, 10+n)
+		s.deliverEvent(s.rule, hubEvent("synchronize", 12, sha, 10+n))
+		x := s.look()
+		switch n {
+		case 0:
+			s.reportOf(x.NextID, controlplane.Applying, controlplane.Ready)
+			s.expect(s.look(), controlplane.ReviewReady, true, "")
+		case 1:
+			s.expect(x, controlplane.ReviewCreating, true, "prepared beside")
+			s.reportOf(x.NextID, controlplane.Applying, controlplane.Undoing, controlplane.Failed)
+			s.expect(s.look(), controlplane.ReviewFailed, true, "the earlier build still answers")
+		case 2:
+			s.expect(x, controlplane.ReviewCreating, false, "is being removed")
+			s.reportOf(x.NextID, controlplane.Removing, controlplane.Removed)
+		}
+	}
+	s.host.takeMessages()
+	x := s.look()
+	s.expect(x, controlplane.ReviewReady, true, "no newer image came")
+	s.expectTold(laterComment, "`hub-12` is ready with the tag `c1`", isSuccess)
+	if d, _ := s.find("hub-12"); d.ID != x.DeploymentID || d.Versions[0].Tag != "c1" {
+		t.Errorf("it runs %+v", d.Versions)
+	}
+}
+
+// A rule that deploys elsewhere by now replaces what it made, since nothing can take its place there.
+func TestAside_TheRuleWasChangedMeanwhile(t *testing.T) {
+	s := newAsideStory(t)
+	first, _ := s.find("hub-12")
+	_, err := s.Catalog.PutProject(t.Context(), system, catalog.ProjectPut{Name: "shop2",
+		Resources: pipeline.Resources{CPU: 2, MemoryMiB: 1024}})
+	s.failOnError(err)
+	_, err = s.Catalog.SavePipeline(t.Context(), system, "shop2", newPipeline(), "first")
+	s.failOnError(err)
+	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+		p.Rule.APIURL, p.Rule.Project = s.host.URL, "shop2"
+	})
+	s.pushCommit(2)
+	x := s.look()
+	s.expect(x, controlplane.ReviewCreating, false, "the older deployment is being removed")
+	s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+	s.expect(s.look(), controlplane.ReviewCreating, true, "the deployment is being created")
+	s.report(controlplane.Applying, controlplane.Ready)
+	s.expect(s.look(), controlplane.ReviewReady, true, "")
+	s.expectTold(laterComment, "another project or environment now", isSuccess)
+	if d, _ := s.find("hub-12"); d.Project != "shop2" {
+		t.Errorf("it is of %s", d.Project)
 	}
 }
 

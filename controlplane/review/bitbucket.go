@@ -87,9 +87,9 @@ func readBitbucket(kind string, body []byte) (*event, error) {
 	p, head := e.Pull, e.Pull.Source.Repository
 	about := event{repository: e.Repository.FullName, repositoryID: e.Repository.UUID, number: p.ID}
 	if comment {
-		about.command = readCommand(e.Comment.Content.Raw, e.Comment.User.Nickname,
+		about.commands = readCommands(e.Comment.Content.Raw, e.Comment.User.Nickname,
 			e.Comment.User.UUID)
-		if about.command == nil {
+		if len(about.commands) == 0 {
 			return nil, nil
 		}
 		return &about, nil
@@ -138,9 +138,10 @@ func (h codeHost) postBitbucketStatus(
 	}
 	path := "/repositories/" + h.repositoryPath(x) + "/commit/" + url.PathEscape(x.Commit) +
 		"/statuses/build"
-	return h.callAPI(ctx, http.MethodPost, path, map[string]string{"state": state,
+	err := h.callAPI(ctx, http.MethodPost, path, map[string]string{"state": state,
 		"key": clipText(s.name, maxStatusKey), "name": s.name, "url": target,
 		"description": clipText(s.words, 130)}, nil)
+	return h.checkStatus(ctx, s, err)
 }
 
 // mayWriteOnBitbucket asks what a user may do in the repository.

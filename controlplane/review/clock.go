@@ -129,21 +129,30 @@ func (c clock) nextTime(after time.Time, zone *time.Location) time.Time {
 	day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, time.UTC)
 	for range farthest {
 		if c.isOnDay(day) {
-			for hour := range 24 {
-				for minute := range 60 {
-					if c.hours>>hour&1 == 0 || c.minutes>>minute&1 == 0 {
-						continue
-					}
-					at := onWall(day, hour, minute, zone)
-					if at.After(after) {
-						return at
-					}
-				}
+			if first := c.firstOnDay(day, after, zone); !first.IsZero() {
+				return first
 			}
 		}
 		day = day.AddDate(0, 0, 1)
 	}
 	return time.Time{}
+}
+
+// firstOnDay returns the first time of a day after another one; zero if there is none. What the
+// clocks skip may come after what they show later.
+func (c clock) firstOnDay(day, after time.Time, zone *time.Location) (first time.Time) {
+	for hour := range 24 {
+		for minute := range 60 {
+			if c.hours>>hour&1 == 0 || c.minutes>>minute&1 == 0 {
+				continue
+			}
+			at := onWall(day, hour, minute, zone)
+			if at.After(after) && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
+		}
+	}
+	return first
 }
 
 // onWall is when the clocks of a zone show a time; the first time if they show it twice.

@@ -27,31 +27,81 @@ type command struct{ verb, argument, author, authorID string }
 // commandVerbs are what follows "/nullops".
 var commandVerbs = []string{"deploy", "extend", "retry", "stop", "approve"}
 
-// anyway follows a verb that is to interrupt those who are there.
+// interruptingVerbs are those that take time away from who is there; "anyway" after one does it all
+// the same.
+var interruptingVerbs = []string{"retry", "stop"}
+
 const anyway = " anyway"
 
-// readCommand finds the first command in a comment; nil if there is none.
-func readCommand(body, author, authorID string) *command {
+// mostCommands bounds how many lines of one comment are commands.
+const mostCommands = 10
+
+// readCommands finds the commands in a comment, in their order. What is shown as code is no command,
+// and neither is what a comment quotes.
+func readCommands(body, author, authorID string) (all []command) {
+	if author = clipText(author, 100); author == "" {
+		return nil
+	}
+	var fence string
 	for line := range strings.Lines(body) {
-		words := strings.Fields(line)
-		if len(words) == 0 || words[0] != "/nullops" || author == "" {
+		if mark := fenceMark(line); mark != "" {
+			switch {
+			case fence == "":
+				fence = mark
+			case strings.HasPrefix(mark, fence) && strings.TrimSpace(line) == mark:
+				fence = ""
+			}
 			continue
 		}
-		c := &command{verb: "help", author: clipText(author, 100), authorID: clipText(authorID, 100)}
-		if len(words) > 1 {
-			c.verb = clipText(strings.ToLower(words[1]), 40)
+		if fence != "" || strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
+			continue
 		}
-		if len(words) > 2 && strings.EqualFold(words[2], "anyway") {
-			c.verb = clipText(c.verb, 40-len(anyway)) + anyway
-		} else if len(words) > 2 {
-			c.argument = clipText(strings.ToLower(words[2]), 100)
+		words := strings.Fields(line)
+		if len(words) == 0 || !strings.EqualFold(words[0], "/nullops") {
+			continue
 		}
-		if c.verb == "" {
-			c.verb = "help"
+		if all = append(all, parseCommand(words[1:], author, authorID)); len(all) == mostCommands {
+			break
+		}
+	}
+	return all
+}
+
+// fenceMark returns the characters that begin or end a block of code in Markdown; "" for other
+// lines.
+func fenceMark(line string) string {
+	text := strings.TrimSpace(line)
+	for _, mark := range []string{"`", "~"} {
+		rest := strings.TrimLeft(text, mark)
+		// After "```" at the beginning of a line, another "`" makes it code within the line.
+		if n := len(text) - len(rest); n >= 3 && !(mark == "`" && strings.Contains(rest, mark)) {
+			return text[:n]
+		}
+	}
+	return ""
+}
+
+// parseCommand reads what follows "/nullops".
+func parseCommand(words []string, author, authorID string) command {
+	c := command{author: author, authorID: clipText(authorID, 100)}
+	if len(words) > 0 {
+		c.verb = clipText(strings.ToLower(words[0]), 40)
+	}
+	if c.verb == "" {
+		c.verb = "help"
+	}
+	if len(words) < 2 {
+		return c
+	}
+	if slices.Contains(interruptingVerbs, c.verb) {
+		if strings.EqualFold(words[1], strings.TrimSpace(anyway)) {
+			c.verb += anyway
 		}
 		return c
 	}
-	return nil
+	// People copy commits as code.
+	c.argument = clipText(strings.ToLower(strings.Trim(words[1], "`")), 100)
+	return c
 }
 
 // readHubComment reads comments of GitHub, and of Gitea, which uses the same form.
@@ -79,12 +129,12 @@ func readHubComment(body []byte) (*event, error) {
 		return nil, errForeign
 	}
 	pull := e.IsPull || len(e.Issue.PullRequest) > 0 && string(e.Issue.PullRequest) != "null"
-	said := readCommand(e.Comment.Body, e.Comment.User.Login, "")
-	if e.Action != "created" || !pull || said == nil {
+	said := readCommands(e.Comment.Body, e.Comment.User.Login, "")
+	if e.Action != "created" || !pull || len(said) == 0 {
 		return nil, nil
 	}
 	return &event{repository: e.Repository.FullName, repositoryID: readID(e.Repository.ID),
-		number: e.Issue.Number, command: said}, nil
+		number: e.Issue.Number, commands: said}, nil
 }
 
 // readLabComment reads notes of GitLab below merge requests.
@@ -110,17 +160,17 @@ func readLabComment(body []byte) (*event, error) {
 	if err := json.Unmarshal(body, &e); err != nil || e.Project.Path == "" {
 		return nil, errForeign
 	}
-	said := readCommand(e.Object.Note, e.User.Name, readID(e.User.ID))
+	said := readCommands(e.Object.Note, e.User.Name, readID(e.User.ID))
 	changed := e.Object.Action != "" && e.Object.Action != "create"
-	if e.Object.Of != "MergeRequest" || e.Request.IID <= 0 || changed || said == nil {
+	if e.Object.Of != "MergeRequest" || e.Request.IID <= 0 || changed || len(said) == 0 {
 		return nil, nil
 	}
 	return &event{repository: e.Project.Path, repositoryID: readID(e.Project.ID),
-		number: e.Request.IID, command: said}, nil
+		number: e.Request.IID, commands: said}, nil
 }
 
-// storeCommand stores a command of a pull request that the rule knows.
-func (r *Reviews) storeCommand(ctx context.Context, rule controlplane.ReviewRule, e event,
+// storeCommands stores the commands of a comment below a pull request that the rule knows.
+func (r *Reviews) storeCommands(ctx context.Context, rule controlplane.ReviewRule, e event,
 	d delivery) (said string, err error) {
 	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		if err := lockEvents(ctx, tx); err != nil {
@@ -136,13 +186,18 @@ func (r *Reviews) storeCommand(ctx context.Context, rule controlplane.ReviewRule
 			said = "seen before"
 			return err
 		}
-		stored, err := tx.Reviews().AddCommand(ctx, controlplane.ReviewCommand{Review: x.ID,
-			Verb: e.command.verb, Argument: e.command.argument, Author: e.command.author,
-			AuthorID: e.command.authorID})
-		if said = taken; !stored {
-			said = "too many commands wait"
+		said = taken
+		for _, c := range e.commands {
+			stored, err := tx.Reviews().AddCommand(ctx, controlplane.ReviewCommand{Review: x.ID,
+				Verb: c.verb, Argument: c.argument, Author: c.author, AuthorID: c.authorID})
+			if err != nil {
+				return err
+			}
+			if !stored {
+				said = "too many commands wait"
+			}
 		}
-		return err
+		return nil
 	})
 	return said, err
 }
@@ -215,11 +270,17 @@ func (r *Reviews) doCommand(ctx context.Context, actor access.Actor,
 	if err != nil {
 		return "", err
 	}
-	if strings.TrimSuffix(verb, anyway) == "deploy" {
+	switch closed := x.Want != controlplane.GoalPresent; {
+	case verb == "deploy":
 		return r.deployAgain(ctx, rule, x, d, next)
-	}
-	if d == nil {
-		return "There is no deployment. Write /nullops deploy to have it created.", nil
+	case d == nil && x.Outside != "":
+		return leftOut(*x), nil
+	case d == nil && closed:
+		return closedAnswer, nil
+	case d == nil && strings.TrimSuffix(verb, anyway) == "stop":
+		return r.stopBeforeItRuns(ctx, x, next)
+	case d == nil:
+		return "There is no deployment. " + deployHint, nil
 	}
 	verb, interrupts := strings.CutSuffix(verb, anyway)
 	visitors := controlplane.KnownVisitors(d.Visitors)
@@ -232,13 +293,13 @@ func (r *Reviews) doCommand(ctx context.Context, actor access.Actor,
 		_, err = r.Lifecycle.Extend(ctx, actor, d.ID)
 		return "Its lifetime begins again.", err
 	case "stop":
-		if next != nil && !next.Status.IsGone() {
-			if err := r.takeDown(ctx, *next); err != nil {
-				return "", err
-			}
+		if _, err := r.stopBeforeItRuns(ctx, x, next); err != nil {
+			return "", err
 		}
-		_, err = r.Lifecycle.Remove(ctx, actor, d.ID)
-		return "It is being removed. Write /nullops deploy to have it created again.", err
+		if _, err = r.Lifecycle.Remove(ctx, actor, d.ID); x.Want != controlplane.GoalPresent {
+			return "It is being removed.", err
+		}
+		return "It is being removed. " + deployHint, err
 	default:
 		failed := d
 		if next != nil && next.Status == controlplane.Failed {
@@ -249,14 +310,46 @@ func (r *Reviews) doCommand(ctx context.Context, actor access.Actor,
 	}
 }
 
+// stopBeforeItRuns stops what was pushed and does not run yet: an update that is prepared, and what
+// waits for an image, would come in the place of what somebody stops.
+func (r *Reviews) stopBeforeItRuns(ctx context.Context, x *controlplane.Review,
+	next *lifecycle.View) (string, error) {
+	prepared := next != nil && !next.Status.IsGone()
+	if prepared {
+		if err := r.takeDown(ctx, *next); err != nil {
+			return "", err
+		}
+	}
+	waits := x.Want == controlplane.GoalPresent && x.Done != x.Generation
+	if waits {
+		x.Done = x.Generation
+	}
+	if !prepared && !waits {
+		return "There is no deployment. " + deployHint, nil
+	}
+	return "What was pushed is not deployed. " + deployHint, nil
+}
+
+// Answers that several commands have in common.
+const (
+	closedAnswer = "The pull request is closed."
+	deployHint   = "Write /nullops deploy to have it created."
+)
+
+func leftOut(x controlplane.Review) string {
+	return "The rule leaves this pull request out: " + x.Outside
+}
+
 // deployAgain has a deployment created that is not there, or looks for newer images.
 func (r *Reviews) deployAgain(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d, next *lifecycle.View) (string, error) {
 	switch {
 	case x.Outside != "":
-		return "The rule leaves this pull request out: " + x.Outside + ".", nil
+		return leftOut(*x), nil
 	case x.Want != controlplane.GoalPresent:
-		return "The pull request is closed.", nil
+		return closedAnswer, nil
+	case x.AwaitsApproval():
+		return "This commit of a fork waits until somebody writes " + approveText(x.Commit) + ".", nil
 	case d != nil && d.Goal == controlplane.GoalGone:
 		return "It is still being removed. Write the command again in a moment.", nil
 	case next != nil && !next.Status.IsGone() && next.Status != controlplane.Failed:

@@ -41,6 +41,18 @@ func TestReadCommand_OfEachHost(t *testing.T) {
 		{"github", "issue_comment", hub("created", `{}`, "/nullopsx stop"), ""},
 		{"github", "issue_comment", hub("edited", `{}`, "/nullops stop"), ""},
 		{"github", "issue_comment", hub("created", "null", "/nullops stop"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "/NullOps  stop   anyway"), "stop anyway"},
+		{"github", "issue_comment", hub("created", `{}`, "/nullops approve anyway"), "approve"},
+		{"github", "issue_comment", hub("created", `{}`, "/nullops extend anyway"), "extend"},
+		{"github", "issue_comment", hub("created", `{}`, "Write:\n\n```sh\n/nullops stop\n```\nor so"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "~~~\n/nullops stop\n~~\n/nullops retry"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "So:\n\n    /nullops stop"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "\t/nullops stop"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "```a```\n/nullops stop"), "stop"},
+		{"github", "issue_comment", hub("created", `{}`, "````\n```\n/nullops stop\n````\n/nullops retry"),
+			"retry"},
+		{"github", "issue_comment", hub("created", `{}`, "/nullops retry\r\nthen\r\n/nullops extend"),
+			"retry, extend"},
 		{"gitlab", "", fmt.Sprintf(labCommentForm, "/nullops deploy", "MergeRequest"), "deploy"},
 		{"gitlab", "", fmt.Sprintf(labCommentForm, "/nullops deploy", "Commit"), ""},
 	} {
@@ -48,11 +60,15 @@ func TestReadCommand_OfEachHost(t *testing.T) {
 		h.Set("X-GitHub-Event", c.kind)
 		h.Set("X-Gitea-Event", c.kind)
 		events, err := readEvents(c.source, h, []byte(c.body))
-		got := ""
-		if len(events) == 1 && events[0].command != nil && events[0].number == 12 &&
-			events[0].repositoryID == "7" && events[0].command.author == "ada" {
-			got = events[0].command.verb
+		var verbs []string
+		if len(events) == 1 && events[0].number == 12 && events[0].repositoryID == "7" {
+			for _, said := range events[0].commands {
+				if said.author == "ada" {
+					verbs = append(verbs, said.verb)
+				}
+			}
 		}
+		got := strings.Join(verbs, ", ")
 		if err != nil || got != c.want || len(events) == 1 && got == "" {
 			t.Errorf("%s: %q, want %q: %v", c.body, got, c.want, err)
 		}
@@ -70,6 +86,18 @@ func (s *story) write(user, text string) controlplane.Review {
 	_, err := s.Receive(s.t.Context(), system, s.rule.Name, h, []byte(body))
 	s.failOnError(err)
 	return s.look()
+}
+
+// People copy commits as code, and a comment holds so many commands at most.
+func TestReadCommands_ReadsArguments(t *testing.T) {
+	t.Parallel()
+	all := readCommands(strings.Repeat("/nullops approve `51D0E7B`\n", 30), "ada", "3")
+	if len(all) != mostCommands || all[0].argument != "51d0e7b" || all[0].authorID != "3" {
+		t.Errorf("%d commands, the first %+v", len(all), all[0])
+	}
+	if all := readCommands("/nullops stop", "\x01", ""); len(all) > 0 {
+		t.Errorf("of nobody: %+v", all)
+	}
 }
 
 // Who may write to the repository extends, stops, retries and deploys from the pull request; the
@@ -158,6 +186,141 @@ func TestCommands_AreBounded(t *testing.T) {
 	if last != "too many commands wait" {
 		t.Errorf("the twentieth was %s", last)
 	}
+}
+
+// Each command of a comment is done and answered, in their order. One that has nobody to interrupt
+// does what it says.
+func TestCommands_SeveralInOneComment(t *testing.T) {
+	s := newAsideStory(t)
+	s.host.rights = map[string]string{"ada": "write"}
+	s.write("ada", "/nullops extend\n/nullops dance\n/nullops approve anyway")
+	told := s.host.takeMessages()
+	last := 0
+	for _, want := range []string{"/nullops extend`: Its lifetime begins again.",
+		"/nullops dance`: There is no such command.", "/nullops approve`: This pull request is not from"} {
+		at := strings.Index(told, want)
+		// promise: W-02
+		if at < last {
+			t.Errorf("the answer %q is at %d of %s", want, at, told)
+		}
+		last = at
+	}
+	if d, _ := s.find("hub-12"); d.Status != controlplane.Ready {
+		t.Errorf("it is %s", d.Status)
+	}
+}
+
+// What somebody stops does not come back by itself: neither what is being created, nor what waits
+// for its image, nor an update.
+func TestCommands_StopWhatIsNotThereYet(t *testing.T) {
+	gone := func(s *story, x controlplane.Review) {
+		s.t.Helper()
+		for range 3 {
+			x = s.look()
+		}
+		// promise: W-02
+		s.expect(x, controlplane.ReviewRemoved, true, "")
+		for _, name := range []string{"hub-12", "next--hub-12"} {
+			if d, found := s.find(name); found {
+				s.t.Errorf("%s came back: %s", name, d.Status)
+			}
+		}
+		s.expectTold("/comments", "NullOps: `hub-12` was removed.", "")
+		s.expect(s.write("ada", "/nullops deploy"), controlplane.ReviewCreating, true,
+			"being created")
+	}
+	open := func(t *testing.T) *story {
+		t.Helper()
+		s := newStory(t)
+		s.host.rights = map[string]string{"ada": "write"}
+		s.host.show("open", "a1", 1)
+		s.deliverEvent(s.rule, hubEvent("opened", 12, "a1", 1))
+		return s
+	}
+	t.Run("created", func(t *testing.T) {
+		s := open(t)
+		s.push("a")
+		s.look()
+		s.report(controlplane.Applying)
+		s.look()
+		x := s.write("ada", "/nullops stop")
+		s.report(controlplane.Undoing, controlplane.Canceled)
+		s.host.takeMessages()
+		gone(s, x)
+	})
+	t.Run("waits for its image", func(t *testing.T) {
+		s := open(t)
+		s.look()
+		x := s.write("ada", "/nullops stop")
+		s.push("a")
+		gone(s, x)
+	})
+	t.Run("update", func(t *testing.T) {
+		s := newAsideStory(t)
+		s.host.rights = map[string]string{"ada": "write"}
+		first, _ := s.find("hub-12")
+		next := s.update(2)
+		x := s.write("ada", "/nullops stop")
+		s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+		s.reportOf(next.ID, controlplane.Undoing, controlplane.Canceled)
+		s.host.takeMessages()
+		gone(s, x)
+	})
+	t.Run("a push without its image", func(t *testing.T) {
+		s := newAsideStory(t)
+		s.host.rights = map[string]string{"ada": "write"}
+		first, _ := s.find("hub-12")
+		s.host.show("open", "c2", 2)
+		s.deliverEvent(s.rule, hubEvent("synchronize", 12, "c2", 2))
+		s.expect(s.look(), controlplane.ReviewWaiting, false, "waiting for a newer image")
+		x := s.write("ada", "/nullops stop")
+		s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+		s.push("b")
+		s.host.takeMessages()
+		gone(s, x)
+	})
+}
+
+// Commands below a closed pull request say that it is closed.
+func TestCommands_OfAClosedPullRequest(t *testing.T) {
+	s := newAsideStory(t)
+	s.host.rights = map[string]string{"ada": "write"}
+	s.host.show("closed", "a1", 2)
+	s.deliverEvent(s.rule, hubEvent("closed", 12, "a1", 2))
+	s.look()
+	s.report(controlplane.Removing, controlplane.Removed)
+	s.expect(s.look(), controlplane.ReviewRemoved, true, "")
+	for _, verb := range []string{"deploy", "extend", "retry", "stop"} {
+		s.host.takeMessages()
+		s.write("ada", "/nullops "+verb)
+		s.expectTold(laterComment, verb+"`: The pull request is closed.", "")
+	}
+}
+
+// A code host that does not say what the author of a command may do keeps nothing else waiting.
+func TestCommands_HoldUpNothing(t *testing.T) {
+	s := newAsideStory(t)
+	s.host.fail = func(r *http.Request) int {
+		if strings.Contains(r.URL.Path, "/collaborators/") {
+			return http.StatusUnauthorized
+		}
+		return 0
+	}
+	s.write("ada", "/nullops extend")
+	s.host.show("closed", "a1", 2)
+	s.deliverEvent(s.rule, hubEvent("closed", 12, "a1", 2))
+	s.look()
+	// promise: W-02
+	if d, _ := s.find("hub-12"); d.Goal != controlplane.GoalGone {
+		t.Error("a command that nobody can judge keeps the deployment of a closed pull request")
+	}
+	s.host.mu.Lock()
+	s.host.fail, s.host.rights = nil, map[string]string{"ada": "write"}
+	s.host.mu.Unlock()
+	s.report(controlplane.Removing, controlplane.Removed)
+	s.host.takeMessages()
+	s.look()
+	s.expectTold(laterComment, "`ada` wrote `/nullops extend`", "")
 }
 
 // GitHub gets a deployment per commit, with its URL, which ends with what it is of.

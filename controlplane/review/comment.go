@@ -16,8 +16,11 @@ func commentText(x controlplane.Review, links []string, tests *controlplane.Test
 	case controlplane.ReviewReady:
 		fmt.Fprintf(&b, "NullOps: `%s` is ready with the tag `%s`.\n", x.Deployment, x.Tag)
 	case controlplane.ReviewRemoved:
-		fmt.Fprintf(&b, "NullOps: `%s` was removed.\n", x.Deployment)
-		return b.String()
+		fmt.Fprintf(&b, "NullOps: `%s` was removed.", x.Deployment)
+		if x.Want == controlplane.GoalPresent && x.CommentID != "" {
+			b.WriteString(" A push creates it again, and so does /nullops deploy.")
+		}
+		return b.String() + "\n"
 	case controlplane.ReviewWaiting, controlplane.ReviewCreating:
 		fmt.Fprintf(&b, "NullOps: `%s` is on its way: %s\n", x.Deployment, quoteMarkdown(x.Detail))
 	default:

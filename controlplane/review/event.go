@@ -38,8 +38,8 @@ type event struct {
 	outside string
 	// delivery is the id of an event that the body itself holds.
 	delivery string
-	// command is what somebody wrote below the pull request; nil for all other events.
-	command *command
+	// commands are what somebody wrote below the pull request; none for all other events.
+	commands []command
 }
 
 // step is the part of a pull request's life that an event begins.

@@ -1,9 +1,12 @@
 package review
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -248,5 +251,60 @@ func TestStory_FilterByChangedFiles(t *testing.T) {
 	s.look()
 	if x := s.look(); x.Want != controlplane.GoalGone || x.Outside == "" {
 		t.Errorf("after the last file of web is reverted: %+v", x)
+	}
+}
+
+// A code host lists changed files in pages of its own size, and not without end. What the list lacks
+// is not held against a pull request.
+func TestListPaths_ReadsAllPages(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		source  controlplane.ReviewSource
+		files   int
+		page    int
+		linked  bool
+		state   string
+		listed  int
+		outside bool
+	}{
+		{"GitHub", controlplane.ReviewGitHub, 250, 100, true, "", 250, true},
+		{"exactly one page", controlplane.ReviewGitHub, 100, 100, true, "", 100, true},
+		{"GitHub ends", controlplane.ReviewGitHub, 3000, 100, true, "", 3000, false},
+		{"short pages", controlplane.ReviewGitea, 95, 30, true, "", 95, true},
+		{"no links", controlplane.ReviewGitea, 250, 100, false, "", 250, true},
+		{"GitLab", controlplane.ReviewGitLab, 40, 100, true, `,"changes_count":"40"`, 40, true},
+		{"GitLab cuts", controlplane.ReviewGitLab, 40, 100, true, `,"changes_count":"40+"`, 40, false},
+	} {
+		host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/files") && !strings.HasSuffix(r.URL.Path, "/diffs") {
+				_, _ = fmt.Fprintf(w, `{"state":%q,"head":{"sha":"a1"}%s}`,
+					map[bool]string{true: "opened", false: "open"}[c.source == "gitlab"], c.state)
+				return
+			}
+			page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+			var all []changedFile
+			for n := (page - 1) * c.page; n < min(page*c.page, c.files); n++ {
+				all = append(all, changedFile{Name: fmt.Sprintf("docs/%d.md", n)})
+			}
+			if c.linked && page*c.page < c.files {
+				w.Header().Set("Link", `<https://example.org/?page=9>; rel="last", `+
+					`<https://example.org/?page=2>; rel="next"`)
+			}
+			_ = json.NewEncoder(w).Encode(all)
+		}))
+		t.Cleanup(host.Close)
+		h := newHost(newReviews(), c.source, host.URL)
+		names, complete, err := h.listPaths(t.Context(), sampleReview())
+		if err != nil || len(names) != c.listed {
+			t.Errorf("%s: %d files, %v", c.name, len(names), err)
+		}
+		now, err := h.pullRequestState(t.Context(), sampleReview())
+		now.traits.paths, now.traits.pathsUnknown = names, !complete || now.filesCut
+		outside := now.traits.reasonOutside(controlplane.ReviewFilter{Paths: []string{"web/**"}})
+		// promise: W-02
+		if err != nil || (outside != "") != c.outside {
+			t.Errorf("%s: outside %q, %v", c.name, outside, err)
+		}
 	}
 }

@@ -31,12 +31,17 @@ func checkForks(rule controlplane.ReviewRule) error {
 			"events of this source do not say what is of a fork",
 			"Choose github, gitlab or gitea as the source, or leave forks out.")
 	}
-	if !strings.Contains(rule.Tag, "{commit}") && !strings.Contains(rule.Tag, "{short}") {
+	if !namesCommit(rule) {
 		return controlplane.NewInvalidError("tag", "forks_tag",
 			"a fork's commit is approved, and the tag does not name the commit",
 			"Put {commit} or {short} into the tag.")
 	}
 	return nil
+}
+
+// namesCommit reports whether the tag of a rule is of one commit.
+func namesCommit(rule controlplane.ReviewRule) bool {
+	return strings.Contains(rule.Tag, "{commit}") || strings.Contains(rule.Tag, "{short}")
 }
 
 // waitForApproval leaves a fork's commit waiting, and says so below the pull request once.

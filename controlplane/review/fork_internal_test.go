@@ -52,7 +52,7 @@ func TestForks_WaitForApprovalOfEachCommit(t *testing.T) {
 		{"ada", "/nullops approve", "by fewer than seven characters. " +
 			"Look at the newest one, and write /nullops approve aaaaaaa."},
 		{"ada", "/nullops approve bbbbbbb", "The newest commit is another one."},
-		{"ada", "/nullops deploy", "The newest build is being deployed."},
+		{"ada", "/nullops deploy", "This commit of a fork waits until somebody writes /nullops approve"},
 	} {
 		s.write(c.user, c.text)
 		s.expectTold(laterComment, c.answer, "")

@@ -15,19 +15,26 @@ import (
 // to the environment. Gitea has none; its pull requests have the comment and the status.
 
 // postRecord brings the code host's record of a review's deployment up to date. A token that may
-// not do that is no fault of the review.
+// not do that is no fault of the review, and neither is a commit that was pushed away.
 func (h codeHost) postRecord(
 	ctx context.Context, x *controlplane.Review, links []string,
 ) (err error) {
+	post := func(context.Context, *controlplane.Review, []string) error { return nil }
 	switch h.rule.Source {
 	case controlplane.ReviewGitHub:
-		err = h.postHubRecord(ctx, x, links)
+		post = h.postHubRecord
 	case controlplane.ReviewGitLab:
-		err = h.postLabRecord(ctx, x, links)
+		post = h.postLabRecord
 	}
-	if isRefused(err) {
-		h.reviews.Log.InfoContext(ctx, "the token may not write deployments", "rule", h.rule.Name,
-			"error", err)
+	before := x.HostRecord
+	if err = post(ctx, x, links); isRefused(err) && before != "" && x.HostRecord == before {
+		// Somebody deleted it there.
+		x.HostRecord, x.HostCommit = "", ""
+		err = post(ctx, x, links)
+	}
+	if isRefused(err) || isInvalid(err) {
+		h.reviews.Log.InfoContext(ctx, "the code host keeps no record of a deployment", "rule",
+			h.rule.Name, "error", err)
 		return nil
 	}
 	return err

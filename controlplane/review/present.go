@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// presentTime is how long a code host may take to say what a pull request is now.
-const presentTime = 5 * time.Second
+// presentTime is how long a code host may take to say what a pull request is now, and pathsTime how
+// long it may take to list the files that it changes, page by page.
+const (
+	presentTime = 5 * time.Second
+	pathsTime   = 15 * time.Second
+)
 
 // present is a pull request as its code host shows it when it is asked.
 type present struct {
@@ -25,6 +30,8 @@ type present struct {
 	// at is the host's own time of this state; zero if it sends none.
 	at     time.Time
 	traits traits
+	// filesCut is set if the host says that it does not list all changed files.
+	filesCut bool
 	// outside says why the rule's filter leaves it out; empty if it does not.
 	outside string
 }
@@ -63,12 +70,14 @@ func (r *Reviews) askHost(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil || !ok || rule.Source == controlplane.ReviewGeneric {
 		return now, false
 	}
-	ctx, cancel := context.WithTimeout(ctx, presentTime)
+	within, cancel := context.WithTimeout(ctx, presentTime)
 	defer cancel()
-	now, err = h.pullRequestState(ctx, *x)
+	now, err = h.pullRequestState(within, *x)
 	if err == nil && now.open && len(rule.Filter.Paths) > 0 {
-		now.traits.paths, err = h.listPaths(ctx, *x)
-		now.traits.pathsUnknown = false
+		var all bool
+		now.traits.paths, all, err = h.listPaths(ctx, *x)
+		// Of a list that was cut, what it holds may decide, and what it lacks may not.
+		now.traits.pathsUnknown = !all || now.filesCut
 	}
 	if err != nil {
 		r.Log.InfoContext(ctx, "the state of a pull request is not known", "rule", rule.Name,
@@ -136,6 +145,8 @@ func (h codeHost) labState(ctx context.Context, x controlplane.Review) (now pres
 		SHA     string   `json:"sha"`
 		Draft   bool     `json:"draft"`
 		Labels  []string `json:"labels"`
+		// Changes is "1000+" where the list of changed files is cut.
+		Changes string `json:"changes_count"`
 		Author  struct {
 			Name string `json:"username"`
 		} `json:"author"`
@@ -146,14 +157,16 @@ func (h codeHost) labState(ctx context.Context, x controlplane.Review) (now pres
 	}
 	return present{closed: said.State == "closed" || said.State == "merged",
 		open: said.State == "opened", commit: clipText(said.SHA, 64), branch: said.Branch,
-		at: readTime(said.Updated), traits: traits{target: said.Onto, author: said.Author.Name,
-			labels: said.Labels, draft: said.Draft, pathsUnknown: true}}, nil
+		at: readTime(said.Updated), filesCut: strings.HasSuffix(said.Changes, "+"),
+		traits: traits{target: said.Onto, author: said.Author.Name, labels: said.Labels, draft: said.Draft, pathsUnknown: true}}, nil
 }
 
-// A code host lists the changed files of a pull request in pages; GitHub ends after 3,000 files.
+// A code host lists the changed files of a pull request in pages, which may be shorter than what is
+// asked for; GitHub ends after 3,000 files.
 const (
-	filesOfPage  = 50
-	maxFilePages = 60
+	filesOfPage  = 100
+	mostFiles    = 3000
+	maxFilePages = 100
 )
 
 // changedFile is one file of a pull request, in the words of GitHub and Gitea, or of GitLab.
@@ -173,31 +186,41 @@ func (f changedFile) appendNames(all []string) []string {
 	return all
 }
 
-// listPaths returns the files that a pull request changes, under their old and their new names.
-func (h codeHost) listPaths(ctx context.Context, x controlplane.Review) (all []string, err error) {
+// listPaths returns the files that a pull request changes, under their old and their new names, and
+// whether those are all.
+func (h codeHost) listPaths(ctx context.Context, x controlplane.Review,
+) (names []string, all bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pathsTime)
+	defer cancel()
 	path := fmt.Sprintf("/repos/%s/pulls/%d/files", h.repositoryPath(x), x.Number)
 	if h.rule.Source == controlplane.ReviewGitLab {
 		path = fmt.Sprintf("/projects/%s/merge_requests/%d/diffs", h.repositoryPath(x), x.Number)
 	}
-	for page := 1; page <= maxFilePages; page++ {
+	listed := 0
+	for page := 1; page <= maxFilePages && listed < mostFiles; page++ {
 		query := fmt.Sprintf("?per_page=%d&limit=%d&page=%d", filesOfPage, filesOfPage, page)
-		var answer json.RawMessage
+		answer, header, err := h.send(ctx, http.MethodGet, path+query, nil)
 		var files []changedFile
-		err := h.callAPI(ctx, http.MethodGet, path+query, nil, &answer)
 		if err == nil {
 			err = json.Unmarshal(answer, &files)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("ask for the changed files: %w", err)
+			return nil, false, fmt.Errorf("ask for the changed files: %w", err)
 		}
 		for _, f := range files {
-			all = f.appendNames(all)
+			names = f.appendNames(names)
 		}
-		if len(files) < filesOfPage {
-			break
+		listed += len(files)
+		if len(files) == 0 || len(files) < filesOfPage && !hasNextPage(header) {
+			return names, listed < mostFiles, nil
 		}
 	}
-	return all, nil
+	return names, false, nil
+}
+
+func hasNextPage(header http.Header) bool {
+	return slices.ContainsFunc(header.Values("Link"),
+		func(link string) bool { return strings.Contains(link, `rel="next"`) })
 }
 
 // updateReview stores the head that the code host shows, as its event would, unless an event

@@ -90,8 +90,8 @@ func (r *Reviews) Receive(ctx context.Context, actor access.Actor, name string, 
 	said = "nothing to do"
 	for _, e := range events {
 		store := r.storeEvent
-		if e.command != nil {
-			store = r.storeCommand
+		if len(e.commands) > 0 {
+			store = r.storeCommands
 		}
 		one, err := store(ctx, rule, e, deliveryOf(rule.Source, h, body, e))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +27,12 @@ func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule
 	err := r.postResult(ctx, rule, x)
 	if err == nil || time.Now().After(x.GiveUpAt.Add(time.Hour)) {
 		x.Told = x.Generation
+		r.posted.forget(x.ID)
 		return
 	}
 	r.Log.WarnContext(ctx, "a pull request was not told", "rule", rule.Name, "review", x.Key,
 		"error", err)
-	x.DueAt = time.Now().Add(r.Ask)
+	x.Told, x.DueAt = min(x.Told, x.Generation-1), time.Now().Add(r.Ask)
 }
 
 func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
@@ -47,23 +49,28 @@ func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil {
 		return err
 	}
-	return errors.Join(h.postComment(ctx, x, text), h.postStatus(ctx, *x, links, tests),
-		h.postRecord(ctx, x, links))
+	// Code hosts keep every status that they are sent: what they took is not sent again because
+	// another part was refused.
+	news := hashParts(text, strings.Join(links, " "), x.Commit, string(x.State))
+	return errors.Join(
+		r.posted.postOnce(x.ID, "comment", news, func() error { return h.postComment(ctx, x, text) }),
+		r.posted.postOnce(x.ID, "status", news,
+			func() error { return h.postStatus(ctx, *x, links, tests) }),
+		r.posted.postOnce(x.ID, "record", news, func() error { return h.postRecord(ctx, x, links) }))
 }
 
-// describeReview returns the comment: what became of the review, and of the last command.
+// describeReview returns the comment: what became of the review, and of the last commands.
 func (r *Reviews) describeReview(ctx context.Context, x *controlplane.Review, links []string,
-	tests *controlplane.TestSummary) (text string, err error) {
-	var last controlplane.ReviewCommand
-	var commanded bool
-	err = r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		last, commanded, err = tx.Reviews().GetLastCommand(ctx, x.ID)
+	tests *controlplane.TestSummary) (string, error) {
+	var commands []controlplane.ReviewCommand
+	err := r.Store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		commands, err = tx.Reviews().ListLastCommands(ctx, x.ID)
 		return err
 	})
-	text = commentText(*x, links, tests)
-	if commanded {
-		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(last.Author),
-			codeSpan("/nullops "+last.Verb), quoteMarkdown(last.Answer))
+	text := commentText(*x, links, tests)
+	for _, c := range commands {
+		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(c.Author),
+			codeSpan("/nullops "+c.Verb), quoteMarkdown(c.Answer))
 	}
 	return text, err
 }
@@ -141,7 +148,22 @@ func (h codeHost) repositoryPath(x controlplane.Review) string {
 	return url.PathEscape(owner) + "/" + url.PathEscape(name)
 }
 
+// postComment updates the one comment. One that somebody deleted, or that belongs to another token,
+// is written anew.
 func (h codeHost) postComment(ctx context.Context, x *controlplane.Review, body string) error {
+	before := x.CommentID
+	err := h.writeComment(ctx, x, body)
+	if before == "" || !isRefused(err) || h.rule.Source == controlplane.ReviewGeneric {
+		return err
+	}
+	x.CommentID = ""
+	if err = h.writeComment(ctx, x, body); err != nil {
+		x.CommentID = before
+	}
+	return err
+}
+
+func (h codeHost) writeComment(ctx context.Context, x *controlplane.Review, body string) error {
 	method, path := http.MethodPost, ""
 	form := any(map[string]string{"body": body})
 	switch h.rule.Source {
@@ -203,30 +225,63 @@ func (h codeHost) postStatus(ctx context.Context, x controlplane.Review, links [
 type refusedError struct {
 	source controlplane.ReviewSource
 	status int
+	// wait is for how long the code host wants to be asked nothing; zero if it says no such thing.
+	wait time.Duration
 }
 
-func (e *refusedError) Error() string { return fmt.Sprintf("%s answered %d", e.source, e.status) }
+func (e *refusedError) Error() string {
+	if e.wait > 0 {
+		return fmt.Sprintf("%s takes no requests for %s", e.source, e.wait.Round(time.Second))
+	}
+	return fmt.Sprintf("%s answered %d", e.source, e.status)
+}
 
 // isRefused reports whether a code host says that something is not there, or not for our token.
 func isRefused(err error) bool {
+	return hasStatus(err, http.StatusForbidden, http.StatusNotFound, http.StatusGone)
+}
+
+// isInvalid reports whether a code host never takes what it was sent, as of a commit that was pushed
+// away.
+func isInvalid(err error) bool {
+	return hasStatus(err, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity)
+}
+
+func hasStatus(err error, all ...int) bool {
 	refused, ok := errors.AsType[*refusedError](err)
-	return ok && (refused.status == http.StatusForbidden || refused.status == http.StatusNotFound)
+	return ok && refused.wait == 0 && slices.Contains(all, refused.status)
 }
 
 // maxAnswer bounds what is read of an answer. A page of changed files holds their patches too.
 const maxAnswer = 8 << 20
 
 func (h codeHost) callAPI(ctx context.Context, method, path string, form, into any) error {
+	answer, _, err := h.send(ctx, method, path, form)
+	if err == nil && into != nil && len(answer) > 0 {
+		// An answer that is no comment leaves us without its id: the next one is new. One
+		// that is no pull request leaves us without its state.
+		_ = json.Unmarshal(answer, into)
+	}
+	return err
+}
+
+// send returns the body and the headers of an answer that is a success.
+func (h codeHost) send(
+	ctx context.Context, method, path string, form any,
+) (answer []byte, header http.Header, err error) {
+	if left := h.reviews.limits.waitFor(h.rule.ID); left > 0 {
+		return nil, nil, &refusedError{source: h.rule.Source, status: http.StatusTooManyRequests,
+			wait: left}
+	}
 	var body []byte
 	if form != nil {
-		var err error
 		if body, err = json.Marshal(form); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	req, err := http.NewRequestWithContext(ctx, method, h.base+path, bytes.NewReader(body))
 	if err != nil {
-		return errors.New("the address of the API is not one")
+		return nil, nil, errors.New("the address of the API is not one")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "NullOps")
@@ -240,20 +295,18 @@ func (h codeHost) callAPI(ctx context.Context, method, path string, form, into a
 	}
 	resp, err := h.reviews.client.Do(req)
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err // without the address, which may hold something secret
+		return nil, nil, u.Err // without the address, which may hold something secret
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil || resp.StatusCode/100 != 2 {
-		return &refusedError{source: h.rule.Source, status: resp.StatusCode}
+		refused := &refusedError{source: h.rule.Source, status: resp.StatusCode,
+			wait: rateLimitOf(resp, answer, time.Now())}
+		h.reviews.limits.setWait(h.rule.ID, refused.wait)
+		return nil, nil, refused
 	}
-	if into != nil && len(answer) > 0 {
-		// An answer that is no comment leaves us without its id: the next one is new. One
-		// that is no pull request leaves us without its state.
-		_ = json.Unmarshal(answer, into)
-	}
-	return nil
+	return answer, resp.Header, nil
 }

@@ -56,6 +56,8 @@ type Config struct {
 type Reviews struct {
 	Config
 	client *http.Client
+	limits rateLimits
+	posted postedParts
 }
 
 // New makes it; nothing happens before Run.

@@ -185,7 +185,7 @@ func (r *Reviews) DeleteRule(ctx context.Context, actor access.Actor, name strin
 		}
 		aliases, err := tx.Reviews().ListAliases(ctx, rule.ID)
 		for _, a := range aliases {
-			err = errors.Join(err, tx.Reviews().DeleteAlias(ctx, a))
+			err = errors.Join(err, lifecycle.LeaveAlias(ctx, tx, a))
 		}
 		if err != nil {
 			return err

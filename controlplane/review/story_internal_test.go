@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -43,8 +44,13 @@ type stateHost struct {
 	rights map[string]string
 	// refused is part of the paths that its token may not write to; empty for none.
 	refused string
-	status  int
-	told    []string
+	// fail is the status that a request fails with, zero for none; header goes with it.
+	fail   func(*http.Request) int
+	header http.Header
+	status int
+	told   []string
+	// asked counts all requests.
+	asked int
 }
 
 func newStateHost(t *testing.T) *stateHost {
@@ -54,6 +60,14 @@ func newStateHost(t *testing.T) *stateHost {
 		body, _ := io.ReadAll(r.Body)
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.asked++
+		if h.fail != nil {
+			if status := h.fail(r); status != 0 {
+				maps.Copy(w.Header(), h.header)
+				w.WriteHeader(status)
+				return
+			}
+		}
 		if strings.HasSuffix(r.URL.Path, "/files") {
 			_, _ = io.WriteString(w, h.files)
 			return
@@ -138,13 +152,17 @@ func (s *story) putService() {
 	_, err = s.Catalog.PutService(ctx, system, catalog.ServicePut{Name: "api", Registry: "local",
 		Image: "shop/api", TagMode: pipeline.Selectable})
 	s.failOnError(err)
-	p := pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{{Key: "api",
+	_, err = s.Catalog.SavePipeline(ctx, system, "shop", newPipeline(), "first")
+	s.failOnError(err)
+}
+
+// newPipeline has the service api.
+func newPipeline() pipeline.Pipeline {
+	return pipeline.Pipeline{Format: 1, Steps: []pipeline.Step{{Key: "api",
 		Service: &pipeline.ServiceStep{Name: "api",
 			Resources: pipeline.Resources{CPU: 0.1, MemoryMiB: 64},
 			Ports:     []pipeline.Port{{Name: "http", Port: 8080, Expose: true}},
 			Ready:     &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 8080}}}}}}
-	_, err = s.Catalog.SavePipeline(ctx, system, "shop", p, "first")
-	s.failOnError(err)
 }
 
 // addNode adds a node as if its agent had just connected.

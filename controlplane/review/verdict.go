@@ -116,7 +116,18 @@ func (h codeHost) postCommitStatus(
 		return nil
 	}
 	form[name] = s.name
-	if err := h.callAPI(ctx, http.MethodPost, path, form, nil); err != nil {
+	return h.checkStatus(ctx, s, h.callAPI(ctx, http.MethodPost, path, form, nil))
+}
+
+// checkStatus is not concerned about a status that a code host never takes: of a commit that was
+// pushed away, or on GitLab one that the commit has already.
+func (h codeHost) checkStatus(ctx context.Context, s commitStatus, err error) error {
+	if isInvalid(err) {
+		h.reviews.Log.InfoContext(ctx, "the code host takes no status of a commit", "rule",
+			h.rule.Name, "error", err)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("status %s: %w", s.name, err)
 	}
 	return nil

@@ -125,9 +125,9 @@ SELECT * FROM reviews WHERE rule_id = @rule_id ORDER BY changed_at DESC LIMIT @m
 
 -- name: ClaimReviews :many
 -- What is to be looked at, taken for as long as that may last: what is not done
--- and not given up, what was not told, what more images may come for, and what
--- was late but may get ready. A claim that lasts too long is from before the clock was
--- set back.
+-- and not given up, what was not told, what more images may come for, what was late but may get
+-- ready, and whose deployment is not ready any more. A claim that lasts too long is from before the
+-- clock was set back.
 UPDATE reviews SET claimed_until = now() + make_interval(secs => @hold::float8)
 WHERE id IN (
     SELECT r.id FROM reviews r JOIN review_rules u ON u.id = r.rule_id
@@ -142,7 +142,13 @@ WHERE id IN (
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
                 AND EXISTS (SELECT FROM deployments d
                     WHERE d.id = coalesce(r.next_id, r.deployment_id)
-                    AND d.status IN ('queued', 'applying', 'ready')))
+                    AND d.status IN ('queued', 'applying', 'ready'))
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'ready'
+                AND NOT EXISTS (SELECT FROM deployments d
+                    WHERE d.id = r.deployment_id AND d.status = 'ready' AND d.degraded = '')
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND NOT EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status NOT IN ('canceled', 'removed', 'forgotten')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * @hold::float8))
     ORDER BY r.due_at LIMIT @most FOR UPDATE OF r SKIP LOCKED
@@ -182,10 +188,12 @@ UPDATE reviews SET due_at = now() WHERE id = @id;
 -- What was not done yet, the oldest first.
 SELECT * FROM review_commands WHERE review_id = @review_id AND answer = '' ORDER BY at, id;
 
--- name: GetLastCommand :one
--- What was done last.
-SELECT * FROM review_commands WHERE review_id = @review_id AND answer <> ''
-ORDER BY at DESC, id DESC LIMIT 1;
+-- name: ListLastCommands :many
+-- What was done last: the commands of one comment, and of others of the same minute.
+SELECT * FROM review_commands WHERE review_id = @review_id AND answer <> '' AND at > (
+    SELECT max(c.at) - interval '1 minute' FROM review_commands c
+    WHERE c.review_id = @review_id AND c.answer <> '')
+ORDER BY at DESC, id DESC LIMIT 10;
 
 -- name: AnswerCommand :exec
 -- It is done.

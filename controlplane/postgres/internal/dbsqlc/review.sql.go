@@ -110,7 +110,13 @@ WHERE id IN (
             OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
                 AND EXISTS (SELECT FROM deployments d
                     WHERE d.id = coalesce(r.next_id, r.deployment_id)
-                    AND d.status IN ('queued', 'applying', 'ready')))
+                    AND d.status IN ('queued', 'applying', 'ready'))
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'ready'
+                AND NOT EXISTS (SELECT FROM deployments d
+                    WHERE d.id = r.deployment_id AND d.status = 'ready' AND d.degraded = '')
+            OR r.done = r.generation AND r.want = 'present' AND r.state = 'failed'
+                AND NOT EXISTS (SELECT FROM deployments d WHERE d.id = r.deployment_id
+                    AND d.status NOT IN ('canceled', 'removed', 'forgotten')))
         AND (r.claimed_until IS NULL OR r.claimed_until < now()
             OR r.claimed_until > now() + make_interval(secs => 2 * $1::float8))
     ORDER BY r.due_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED
@@ -118,9 +124,9 @@ WHERE id IN (
 `
 
 // What is to be looked at, taken for as long as that may last: what is not done
-// and not given up, what was not told, what more images may come for, and what
-// was late but may get ready. A claim that lasts too long is from before the clock was
-// set back.
+// and not given up, what was not told, what more images may come for, what was late but may get
+// ready, and whose deployment is not ready any more. A claim that lasts too long is from before the
+// clock was set back.
 func (q *Queries) ClaimReviews(ctx context.Context, hold float64, most int32) ([]Review, error) {
 	rows, err := q.db.Query(ctx, claimReviews, hold, most)
 	if err != nil {
@@ -287,28 +293,6 @@ func (q *Queries) GetAlias(ctx context.Context, environmentID string, name strin
 		&i.Name,
 		&i.RuleID,
 		&i.DeploymentID,
-	)
-	return i, err
-}
-
-const getLastCommand = `-- name: GetLastCommand :one
-SELECT id, review_id, verb, author, author_id, at, answer, argument FROM review_commands WHERE review_id = $1 AND answer <> ''
-ORDER BY at DESC, id DESC LIMIT 1
-`
-
-// What was done last.
-func (q *Queries) GetLastCommand(ctx context.Context, reviewID string) (ReviewCommand, error) {
-	row := q.db.QueryRow(ctx, getLastCommand, reviewID)
-	var i ReviewCommand
-	err := row.Scan(
-		&i.ID,
-		&i.ReviewID,
-		&i.Verb,
-		&i.Author,
-		&i.AuthorID,
-		&i.At,
-		&i.Answer,
-		&i.Argument,
 	)
 	return i, err
 }
@@ -678,6 +662,43 @@ func (q *Queries) ListAliases(ctx context.Context, ruleID string) ([]ReviewAlias
 			&i.Name,
 			&i.RuleID,
 			&i.DeploymentID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLastCommands = `-- name: ListLastCommands :many
+SELECT id, review_id, verb, author, author_id, at, answer, argument FROM review_commands WHERE review_id = $1 AND answer <> '' AND at > (
+    SELECT max(c.at) - interval '1 minute' FROM review_commands c
+    WHERE c.review_id = $1 AND c.answer <> '')
+ORDER BY at DESC, id DESC LIMIT 10
+`
+
+// What was done last: the commands of one comment, and of others of the same minute.
+func (q *Queries) ListLastCommands(ctx context.Context, reviewID string) ([]ReviewCommand, error) {
+	rows, err := q.db.Query(ctx, listLastCommands, reviewID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ReviewCommand{}
+	for rows.Next() {
+		var i ReviewCommand
+		if err := rows.Scan(
+			&i.ID,
+			&i.ReviewID,
+			&i.Verb,
+			&i.Author,
+			&i.AuthorID,
+			&i.At,
+			&i.Answer,
+			&i.Argument,
 		); err != nil {
 			return nil, err
 		}
