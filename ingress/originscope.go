@@ -27,6 +27,7 @@ func isRefusedHeader(name string) bool {
 	case "Alt-Svc", // would lead the client past the ingress
 		"Set-Cookie2",                   // cookies, for programs that read the old form
 		"Nullops-Page", "Nullops-State", // tell our pages from a service's
+		"Nullops-Build", // says what runs, which a service may not
 		// Pins would keep visitors from whatever runs below this name later.
 		// A session that a browser binds to its device may cover the whole site.
 		"Sec-Session-Registration", "Secure-Session-Registration",

@@ -136,7 +136,7 @@ func decodeWords(value string) string {
 // cleanText makes sure that a text is UTF-8 on one line.
 func cleanText(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if isControl(r) {
 			return ' '
 		}
 		return r

@@ -371,7 +371,7 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 func TestBox_NamesAttachmentsSafely(t *testing.T) {
 	for name, want := range map[string]string{"../../etc/passwd": "passwd", "bill.pdf": "bill.pdf",
 		`..\\..\\boot.ini`: "boot.ini", `C:\\x.exe`: "x.exe", "..": "", "/": "", ".profile": "profile",
-		"a\tb.pdf": "a b.pdf", "=?utf-8?q?..=2F..=2Fx?=": "x",
+		"a\tb.pdf": "a b.pdf", "\u202efdp.exe": "fdp.exe", "a\u009b31m": "a 31m", "=?utf-8?q?..=2F..=2Fx?=": "x",
 		strings.Repeat("a", 2000): strings.Repeat("a", 500) + "…"} {
 		box, m := readOne(t, "Content-Type: application/pdf; name=\""+name+"\"\n\nx\n")
 		if len(m.Attachments) != 1 || m.Attachments[0].Name != want {
@@ -385,6 +385,62 @@ func TestBox_NamesAttachmentsSafely(t *testing.T) {
 		})
 		if err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Parameters that their writer did not quote, repeated, or spelled in another character set mean what
+// people take them for.
+//
+// promise: W-07
+func TestBox_ReadsSloppyParameters(t *testing.T) {
+	for line, want := range map[string]string{
+		`attachment; filename=Bill of May 2026.pdf`:                   "Bill of May 2026.pdf",
+		`attachment; filename*=iso-8859-1'de'Gr%FC%DFe.pdf`:           "Grüße.pdf",
+		`attachment; filename*=utf-8''Gr%C3%BC%C3%9Fe.pdf`:            "Grüße.pdf",
+		`attachment; filename*0*=utf-8''a%3B; filename*1=b.pdf`:       "a;b.pdf",
+		`attachment; filename="a;b \"c\".pdf"; size=1`:                `a;b "c".pdf`,
+		`attachment; filename=a.pdf; filename=a.pdf`:                  "a.pdf",
+		`attachment; size=1 2; filename="Über;all.pdf"; x=(`:          "Über;all.pdf",
+		`attachment; filename==?utf-8?q?Gr=C3=BC=C3=9Fe?=.pdf`:        "Grüße.pdf",
+		`attachment; filename=../../etc/pass wd; filename*=broken%ZZ`: "pass wd",
+	} {
+		_, m := readOne(t, "Content-Type: application/pdf\nContent-Disposition: "+line+"\n\nx\n")
+		if len(m.Attachments) != 1 || m.Attachments[0].Name != want {
+			t.Errorf("%s: %+v, want %q", line, m.Attachments, want)
+		}
+	}
+	_, m := readOne(t, `Content-Type: multipart/alternative; boundary=----=_Part 1
+
+------=_Part 1
+Content-Type: text/plain; charset=utf-8; charset=utf-8
+
+plain
+------=_Part 1
+Content-Type: text/html; charset=iso 8859
+
+<b>page</b>
+------=_Part 1--
+`)
+	if m.Text != "plain" || m.HTML != "<b>page</b>" || len(m.Attachments) > 0 {
+		t.Errorf("a boundary without quotes: %+v", m)
+	}
+}
+
+// A mark of the order of bytes is no part of a text, and counts for more than the header.
+func TestBox_ReadsByteOrderMarks(t *testing.T) {
+	for body, want := range map[string]string{"\xef\xbb\xbfGr\xc3\xbc\xc3\x9fe": "Grüße",
+		"\xff\xfeH\x00i\x00": "Hi", "\xfe\xff\x00H\x00i": "Hi", "Gr\xfc\xdfe": "Gr\uFFFD\uFFFDe"} {
+		for _, charset := range []string{"utf-8", "utf-16"} {
+			if charset == "utf-16" && body[0] == 'G' {
+				continue
+			}
+			_, m := readOne(t, "Content-Type: text/plain; charset="+charset+
+				"\nContent-Transfer-Encoding: base64\n\n"+
+				base64.StdEncoding.EncodeToString([]byte(body))+"\n")
+			if m.Text != want || len(m.Problems) > 0 {
+				t.Errorf("%q in %s: %q, %v", body, charset, m.Text, m.Problems)
+			}
 		}
 	}
 }

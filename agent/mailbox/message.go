@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
 	"regexp"
@@ -15,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 const (
@@ -116,10 +117,8 @@ func (w *walker) addProblem(sentence string) {
 
 // readPart reads one part and those in it. field returns the part's header fields.
 func (w *walker) readPart(field func(string) string, body io.Reader, depth int) {
-	kind, params, err := mime.ParseMediaType(field("Content-Type"))
-	if err != nil && kind == "" {
-		kind = "text/plain"
-	}
+	kind, params := readMediaType(field("Content-Type"))
+	kind = firstOf(kind, "text/plain")
 	if strings.HasPrefix(kind, "multipart/") && params["boundary"] != "" {
 		w.readParts(body, params["boundary"], depth)
 		return
@@ -127,7 +126,7 @@ func (w *walker) readPart(field func(string) string, body io.Reader, depth int) 
 	index := w.parts
 	w.parts++
 	decoded := decodeTransfer(field("Content-Transfer-Encoding"), body)
-	disposition, names, _ := mime.ParseMediaType(field("Content-Disposition"))
+	disposition, names := readMediaType(field("Content-Disposition"))
 	name := decodeWords(firstOf(names["filename"], params["name"]))
 	shown := disposition != "attachment" && name == ""
 	switch {
@@ -141,8 +140,15 @@ func (w *walker) readPart(field func(string) string, body io.Reader, depth int) 
 	}
 }
 
-// fileName is what an attachment may be called: no folder, and nothing that leads to one.
+// fileName is what an attachment may be called: no folder, and nothing that leads to one or that
+// turns the direction of text, which makes exe.pdf of fdp.exe.
 func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 {
+			return -1
+		}
+		return r
+	}, name)
 	name = strings.TrimLeft(name[strings.LastIndexAny(name, `/\:`)+1:], ". ")
 	return shortenText(name)
 }
@@ -187,14 +193,17 @@ func (w *walker) addText(content io.Reader, charset string) {
 
 // readText reads a text as UTF-8, up to maxText.
 func (w *walker) readText(content io.Reader, charset string) string {
+	// A mark at the beginning says more than the header does, and is no part of the text.
+	var fallback transform.Transformer = transform.Nop
 	if charset != "" {
 		if e, err := htmlindex.Get(charset); err == nil {
-			content = e.NewDecoder().Reader(content)
+			fallback = e.NewDecoder()
 		} else if !strings.EqualFold(charset, "us-ascii") {
 			w.addProblem("Its character set " + shortenText(cleanText(charset)) +
 				" is not known: it was read as UTF-8.")
 		}
 	}
+	content = transform.NewReader(content, unicode.BOMOverride(fallback))
 	data, err := io.ReadAll(io.LimitReader(content, maxText+1))
 	if err != nil {
 		w.addProblem("A text in it is damaged: it is shown as far as it could be read.")
@@ -208,11 +217,14 @@ func (w *walker) readText(content io.Reader, charset string) string {
 
 // showControl makes characters visible that would steer what shows a text, such as NUL and ESC.
 func showControl(r rune) rune {
-	if r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
+	if r != '\n' && r != '\t' && isControl(r) {
 		return '\uFFFD'
 	}
 	return r
 }
+
+// isControl finds control characters, also those after ASCII: to a terminal, U+009B is ESC and [.
+func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }
 
 func cutValid(text string, most int) string {
 	if len(text) <= most {

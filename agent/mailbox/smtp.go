@@ -58,7 +58,8 @@ func (b *Box) Serve(ctx context.Context, accept Accepter, log *slog.Logger) erro
 	server.MaxRecipients, server.MaxLineLength = maxRecipients, maxLine
 	server.AllowInsecureAuth = true
 	server.ReadTimeout, server.WriteTimeout = idleTimeout, time.Minute
-	server.EnableSMTPUTF8, server.EnableBINARYMIME = true, true
+	// Who asks for reports of delivery gets none: nothing is delivered.
+	server.EnableSMTPUTF8, server.EnableBINARYMIME, server.EnableDSN = true, true, true
 	server.ErrorLog = debugLog{log}
 	listener := &acceptListener{ctx: ctx, accept: accept, slots: make(chan struct{}, maxConns),
 		pace: rate.NewLimiter(bytesPerSecond, burstBytes)}
