@@ -322,6 +322,13 @@ func TestPreflight_NamesWhatMakesRoomWhenRemoved(t *testing.T) {
 				t.Errorf("%s, pre-flight: %+v, want %q", when, c, want)
 			}
 		}
+		body["wait"] = true
+		removal, _, _ := strings.Cut(want, " An admin")
+		for _, c := range w.preflight(token, body).Checks {
+			if c.Id == "capacity" && want != generic && !strings.HasSuffix(c.Message, removal) {
+				t.Errorf("%s, pre-flight of one that waits: %+v, want %q", when, c, removal)
+			}
+		}
 	}
 	yours, roots, strangers := "yours", "made by root", "made by stranger"
 	says("an admin", root, "big", fmt.Sprintf(remove,

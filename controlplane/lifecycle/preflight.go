@@ -122,7 +122,8 @@ func checkRoom(
 		switch {
 		case node.ID == "" && (id == short || short == "" && id == "capacity"):
 			if wait && id == "capacity" && mayComeFree(all, a) {
-				c.recordUnknown(id, "", "No node has room now; it would wait. "+waitsForRoom(refused))
+				c.recordUnknown(id, "", strings.TrimSpace("No node has room now; it would wait. "+
+					waitsForRoom(refused)+" "+relief))
 				continue
 			}
 			none = addRelief(noRoom(a, refused), relief)

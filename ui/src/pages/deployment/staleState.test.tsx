@@ -26,11 +26,9 @@ it("is unknown what was on its way when the link was lost, and nothing else", ()
 it("is unknown too what was pulled ahead of its turn, until its image is whole", () => {
   const steps = ["web", "api", "db"].map((key) => ({ key, status: "pending" }) as Step);
   const pulled = (pulled_bytes: number) => ({ pulled_bytes, total_bytes: 9 }) as Progress;
-  expect(markUnknown(steps, { web: pulled(3), api: pulled(9) }).map(({ status }) => status)).toEqual([
-    "unknown",
-    "pending",
-    "pending",
-  ]);
+  expect(
+    markUnknown(steps, { web: pulled(3), api: pulled(9) }).map(({ status }) => status),
+  ).toEqual(["unknown", "pending", "pending"]);
 });
 
 it("begins with a link that is away for more than a moment, and ends with it", () => {
