@@ -8,6 +8,7 @@ import { BidiSafe } from "./BidiSafe";
 import { shortCommit } from "./commit";
 import { MiddleTruncate } from "./MiddleTruncate";
 import { formatBytes } from "./quantity";
+import { useNarrow } from "./Shell";
 import { useNow } from "./Time";
 import { formatExact, formatShortAgo } from "./time";
 import { useLoadMore } from "./useLoadMore";
@@ -36,10 +37,11 @@ export function TagList(props: TagsProps) {
   const { id, label, items, search, busy, value, active, setActive, choose, more } = props;
   const box = useRef<HTMLDivElement>(null);
   const now = useNow(10);
+  const height = useNarrow(720) ? 44 : 31;
   const virtual = useVirtualizer({
     count: items.length,
     getScrollElement: () => box.current,
-    estimateSize: () => 31,
+    estimateSize: () => height,
     overscan: 8,
     initialRect: { width: 480, height: 320 },
   });
