@@ -76,6 +76,7 @@ export const deployTexts = {
     checked: "checked",
     again: "Check again",
     waiting: "Choose a project, an environment and a name first.",
+    unnamed: "Enter a name first.",
     unread: "The checks could not be made.",
     passed: (count: number) => `${count === 1 ? "One check" : `${count} checks`} passed`,
     state: { ok: "passes", failed: "stops", unknown: "unknown" },

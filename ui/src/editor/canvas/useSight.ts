@@ -4,8 +4,8 @@ import type { Doc } from "../model/document";
 
 /** How much of the canvas stays free around what is fitted into it. */
 export const FIT = { padding: 0.06, maxZoom: 1 };
-/** Below this, text is too small to read. */
-const READABLE = 0.72;
+/** Below this, text is too small to read. Six steps in a row are this wide at 1024. */
+const READABLE = 0.7;
 /** Below this, steps are drawn as boxes with their names: then all of them are shown. */
 const OVERVIEW = 0.4;
 /** How often it is looked whether the drawing was fitted, and at what interval in ms. */
@@ -16,7 +16,7 @@ const MARGIN = 24;
 
 /**
  * What is in sight at first: a step that a link leads to, or the whole drawing; where that would be
- * too small to read, but not yet an overview, its beginning.
+ * too small to read, but not yet an overview, its whole width or its beginning.
  */
 export function useFirstView(doc: Doc, chosen: Set<string>) {
   const flow = useReactFlow();
@@ -39,7 +39,7 @@ export function useFirstView(doc: Doc, chosen: Set<string>) {
       done.current = true;
       const box = flow.getNodesBounds(flow.getNodes());
       void flow.setViewport({
-        x: MARGIN - box.x * READABLE,
+        x: readableStart(box.width, canvasWidth()) - box.x * READABLE,
         y: MARGIN + 40 - box.y * READABLE,
         zoom: READABLE,
       });
@@ -47,6 +47,16 @@ export function useFirstView(doc: Doc, chosen: Set<string>) {
     return () => clearInterval(timer);
   }, [flow]);
   return linked ?? FIT;
+}
+
+function canvasWidth(): number {
+  return document.querySelector(".cv")?.getBoundingClientRect().width ?? 0;
+}
+
+/** Where a drawing begins on the canvas at the readable scale: in the middle if its width fits. */
+export function readableStart(drawing: number, canvas: number): number {
+  const spare = canvas - drawing * READABLE;
+  return spare >= 0 ? spare / 2 : MARGIN;
 }
 
 /** Brings the step that was chosen back into sight when the inspector opens over it. */

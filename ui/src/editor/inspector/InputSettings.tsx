@@ -38,9 +38,9 @@ function One({ field, change }: FieldProps) {
     change({ [name]: text || undefined });
   return (
     <>
-      <LabelledInput label={t.name} value={field.name} onChange={(name) => change({ name })} />
-      <LabelledInput label={t.label} value={field.label ?? ""} onChange={set("label")} />
-      <LabelledInput
+      <SmallInput label={t.name} value={field.name} onChange={(name) => change({ name })} />
+      <SmallInput label={t.label} value={field.label ?? ""} onChange={set("label")} />
+      <SmallInput
         label={t.description}
         value={field.description ?? ""}
         onChange={set("description")}
@@ -63,19 +63,6 @@ function One({ field, change }: FieldProps) {
         {t.required}
       </label>
     </>
-  );
-}
-
-/** Its label stays visible: of a filled-in number nobody could tell which limit it is. */
-function LabelledInput(props: { label: string; value: string; onChange: (text: string) => void }) {
-  const id = useId();
-  return (
-    <div className="col">
-      <label className="hint" htmlFor={id}>
-        {props.label}
-      </label>
-      <SmallInput id={id} {...props} />
-    </div>
   );
 }
 
@@ -109,7 +96,7 @@ function Limits({ field, change }: FieldProps) {
   return (
     <>
       {limits.map((name) => (
-        <LabelledInput
+        <SmallInput
           key={name}
           label={t[name]}
           value={textOf(field[name])}
@@ -117,7 +104,7 @@ function Limits({ field, change }: FieldProps) {
         />
       ))}
       {numeric ? null : (
-        <LabelledInput
+        <SmallInput
           label={t.pattern}
           value={field.pattern ?? ""}
           onChange={(pattern) => change({ pattern: pattern || undefined })}
@@ -132,7 +119,7 @@ function Default({ field, change }: FieldProps) {
   const value = textOf(field.default);
   const set = (text: string) => change({ default: defaultOf(field.type, text) });
   if (field.type !== "boolean" && field.type !== "choice")
-    return <LabelledInput label={t.default} value={value} onChange={set} />;
+    return <SmallInput label={t.default} value={value} onChange={set} />;
   const options =
     field.type === "boolean"
       ? [

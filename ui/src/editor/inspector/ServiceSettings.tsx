@@ -75,12 +75,18 @@ function Ports(props: StepFormProps) {
       step={props}
       row={(port, change) => (
         <>
-          <SmallInput label={t.portName} value={port.name} onChange={(name) => change({ name })} />
-          <SmallInput
-            label={t.portNumber}
-            value={String(port.port)}
-            onChange={(text) => change({ port: Number.parseInt(text, 10) || 0 })}
-          />
+          <div className="row">
+            <SmallInput
+              label={t.portName}
+              value={port.name}
+              onChange={(name) => change({ name })}
+            />
+            <SmallInput
+              label={t.portNumber}
+              value={String(port.port)}
+              onChange={(text) => change({ port: Number.parseInt(text, 10) || 0 })}
+            />
+          </div>
           {step.service || port.expose ? (
             <label className="row s">
               <input

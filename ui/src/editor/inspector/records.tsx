@@ -76,7 +76,7 @@ export function Group({
 type SmallProps = {
   id?: string;
   label: string;
-  /** Shorter than the label, where that would be cut. */
+  /** Instead of the name above it, where a name is asked for beside its button. */
   placeholder?: string;
   value: string;
   onChange: (text: string) => void;
@@ -84,22 +84,30 @@ type SmallProps = {
   ref?: Ref<HTMLInputElement>;
 };
 
+/** A short text with its name above it, which stays once something is typed; an `id` is named elsewhere. */
 export function SmallInput({ id, label, value, onChange, onEnter, ...rest }: SmallProps) {
-  return (
-    <div className="in sm">
+  const field = (
+    <span className="in sm">
       <input
         id={id}
         ref={rest.ref}
         className="mono"
         aria-label={label}
-        placeholder={rest.placeholder ?? label}
+        placeholder={rest.placeholder}
         title={label}
         value={value}
         spellCheck={false}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => event.key === "Enter" && onEnter?.()}
       />
-    </div>
+    </span>
+  );
+  if (id || rest.placeholder) return field;
+  return (
+    <label className="col grow">
+      <span className="hint">{label}</span>
+      {field}
+    </label>
   );
 }
 

@@ -44,7 +44,7 @@ export function SecondFactors({ done }: { done?: () => void }) {
       <UnreadSource what={t.unread} of={query} />
       {query.isPending ? <Skeletons count={1} height={36} /> : null}
       {codes ? <RecoveryCodes codes={codes} kept={kept} /> : null}
-      {query.data?.items.length === 0 ? <p className="t2">{t.none}</p> : null}
+      {query.data?.items.length === 0 ? <p className="t2 pb-2">{t.none}</p> : null}
       <ul>
         {query.data?.items.map((one) => (
           <Row key={one.id} one={one} remove={() => setAsked(one)} />

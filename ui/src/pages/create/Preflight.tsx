@@ -34,7 +34,9 @@ export function usePreflight(body: Schemas["DeploymentCreate"]) {
   });
   const fresh = !query.isPlaceholderData && text === JSON.stringify(body);
   const failed = (query.data?.checks ?? []).filter((check) => check.state === "failed");
-  return { query, complete, fresh, failed: complete && fresh ? failed : [] };
+  const placed = settled.project !== "" && settled.environment !== "";
+  const missing = complete ? undefined : placed ? t.unnamed : t.waiting;
+  return { query, complete, missing, fresh, failed: complete && fresh ? failed : [] };
 }
 
 type Props = {
@@ -50,7 +52,7 @@ type Props = {
 
 /** What stops comes first and carries its remedy; what passes is one line. */
 export function Preflight({ project, checks, open, placed, waits, setWait }: Props) {
-  const { query, complete, fresh } = checks;
+  const { query, complete, missing, fresh } = checks;
   const all = complete ? (query.data?.checks ?? []) : [];
   const passed = all.filter((check) => check.state === "ok");
   const loud = [...open, ...all.filter((check) => check.state === "unknown")];
@@ -77,13 +79,13 @@ export function Preflight({ project, checks, open, placed, waits, setWait }: Pro
           icon
           aria-label={t.again}
           title={t.again}
-          reason={complete ? undefined : t.waiting}
+          reason={missing}
           onClick={() => void query.refetch()}
         >
           <RefreshCw className="i sm" aria-hidden="true" />
         </Button>
       </div>
-      {complete ? null : <p className="t3">{t.waiting}</p>}
+      {missing ? <p className="t3">{missing}</p> : null}
       {complete && query.isError ? (
         <StatusMark state="unknown">
           {t.unread} {describeError(query.error).message}

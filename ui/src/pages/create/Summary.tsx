@@ -28,7 +28,7 @@ export function Summary({ project, environment, name, refusal, checks }: Props) 
   const open = steps
     .filter((step) => step.service?.ports?.some((port) => port.expose))
     .map((step) => step.key);
-  const shown = isName(name) ? name : "…";
+  const shown = isName(name) ? name : t.hostName;
   const suffix = environment?.url_suffix.replace(/^\./, "");
   return (
     <aside className="side2 flex flex-col gap-3" aria-label={t.checks}>

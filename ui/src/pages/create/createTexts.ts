@@ -26,6 +26,8 @@ export const createTexts = {
   busy: "Creating…",
   checks: "What will be made",
   hosts: "It will answer at",
+  /** Stands for the deployment's name in those addresses until there is one. */
+  hostName: "NAME",
   noHosts: "No service of this pipeline is open to browsers.",
   refused: "Not created",
   other: "Nothing was made.",

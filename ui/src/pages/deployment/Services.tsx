@@ -154,8 +154,12 @@ function ServiceRow({ service, status, step, logs, use }: RowProps) {
       ) : null}
       <span className="row end gap-0">
         {logs && !waiting ? <ServiceLinks service={service.step} /> : null}
-        {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
-        {service.url ? <OpenUrl url={service.url} service={service.step} closed={closed} /> : null}
+        <span className="urlacts">
+          {service.url ? <CopyButton text={service.url} what={service.url} /> : null}
+          {service.url ? (
+            <OpenUrl url={service.url} service={service.step} closed={closed} />
+          ) : null}
+        </span>
       </span>
       <FurtherPorts service={service} closed={closed} />
       {service.detail && service.health !== "healthy" ? (

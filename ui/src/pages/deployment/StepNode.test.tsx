@@ -32,6 +32,14 @@ describe("a step", () => {
     expect(select).toHaveBeenCalledWith("sql-seed");
   });
 
+  it("says its usual time only where that is another", () => {
+    const { container } = render(
+      <StepNode step={step({ usual_seconds: 38 })} selected={false} onSelect={() => {}} />,
+    );
+    expect(container.textContent).toContain("38 s");
+    expect(container.textContent).not.toContain("usual");
+  });
+
   it("that pulls shows how much of how much", () => {
     const progress = {
       run: 1,

@@ -94,6 +94,8 @@ function Took({ step, progress, cleanup }: TookProps) {
     );
   const word = ["undone", "skipped", "unknown"].includes(step.status) ? stateWord(step.status) : "";
   const spent = formatDuration(elapsedTime(step, now));
+  // Of a first run, the usual time is this one: said twice, it would tell nothing.
+  const differs = usual !== t.usual(spent);
   if (cleanup)
     return (
       <span className="du">
@@ -104,7 +106,7 @@ function Took({ step, progress, cleanup }: TookProps) {
   return (
     <span className="du">
       {word || spent ? <b>{word || spent}</b> : null}
-      <span className="t3">{word ? spent : usual}</span>
+      <span className="t3">{word ? spent : differs ? usual : ""}</span>
     </span>
   );
 }

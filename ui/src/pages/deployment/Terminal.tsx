@@ -106,7 +106,8 @@ function open(
     cursorBlink: true,
     fontFamily: getComputedStyle(parent).getPropertyValue("--font-mono") || "monospace",
     fontSize: 13,
-    theme: { background: "#16181d", foreground: "#e6e6e6" },
+    // The dark theme's ground and text of logs, in both themes: programs choose their colours for it.
+    theme: { background: "#070b0a", foreground: "#e9eeec" },
   });
   const fit = new FitAddon();
   screen.loadAddon(fit);
