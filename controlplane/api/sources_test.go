@@ -253,6 +253,33 @@ func TestSources_ForcePushBetweenShownAndConfirmed(t *testing.T) {
 	if a := w.applyCommit(root, shown); a.status != 409 || a.field("code") != "commit_changed" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
+
+	// The same holds if nobody has looked since the push.
+	r.Git("commit", "--amend", "--quiet", "--message", "A third one")
+	third := r.Push()
+	if a := w.applyCommit(root, pushed); a.status != 409 || a.field("code") != "commit_changed" {
+		t.Errorf("pushed over a moment ago: %d %s", a.status, a.body)
+	}
+	now := w.call("GET", sourcesPath+"platform", root, nil).source()
+	if now.Found.Hash != third || now.Status != "waiting" || len(now.Changes) == 0 {
+		t.Errorf("then it is %+v", now)
+	}
+	if now = w.applyCommit(root, third).source(); now.Status != "synced" {
+		t.Errorf("applied: %+v", now)
+	}
+	// Without its branch, nothing is applied any more.
+	files := shopFiles()
+	files["nullops/more.yaml"] = "kind: environment\nname: more\ndomain: more.test\n"
+	last := r.Commit(files)
+	w.sync(root)
+	r.Git("push", "--quiet", "--receive-pack=git -c receive.denyDeleteCurrent=ignore receive-pack",
+		"origin", "--delete", "main")
+	if now = w.applyCommit(root, last).source(); now.Failure.Code != "branch_missing" {
+		t.Errorf("without the branch: %+v", now)
+	}
+	if a := w.call("GET", "/api/v1/environments/more", root, nil); a.status != 404 {
+		t.Errorf("what the branch does not have any more: %d %s", a.status, a.body)
+	}
 }
 
 // With an invalid document among good ones nothing is applied, and each problem has its file, line,

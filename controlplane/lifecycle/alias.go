@@ -81,8 +81,8 @@ func (l *Lifecycle) changeAlias(ctx context.Context, actor access.Actor, action 
 	return l.store.InAuditedTx(ctx, entry, do)
 }
 
-// LeaveAlias takes the hosts of an alias from the deployment that has them, within a change that has
-// its own entry in the audit log.
+// LeaveAlias takes the hosts of an alias from the deployment that has them, within a change that
+// has its own entry in the audit log.
 func LeaveAlias(ctx context.Context, tx *postgres.Tx, a controlplane.ReviewAlias) error {
 	if err := tx.Reviews().DeleteAlias(ctx, a); err != nil {
 		return err

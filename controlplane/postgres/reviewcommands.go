@@ -37,8 +37,8 @@ func (t Reviews) ListWaitingCommands(
 	return toReviewCommands(rows), nil
 }
 
-// ListLastCommands returns what was done last, the oldest first: the commands of one comment, and of
-// others of the same minute.
+// ListLastCommands returns what was done last, the oldest first: the commands of one comment, and
+// of others of the same minute.
 func (t Reviews) ListLastCommands(
 	ctx context.Context, id controlplane.ReviewID,
 ) ([]controlplane.ReviewCommand, error) {

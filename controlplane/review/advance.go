@@ -270,9 +270,9 @@ func (r *Reviews) createDeployment(
 	return nil
 }
 
-// waitForNewerImage waits for an image that is newer than the running one. If the
-// build changed nothing, the review becomes ready with what runs, and at once if that is the build of
-// this very commit: somebody pushed back to it. That of a schedule lives as long as a new one would.
+// waitForNewerImage waits for an image that is newer than the running one. If the build changed
+// nothing, the review becomes ready with what runs, and at once if that is the build of this very
+// commit: somebody pushed back to it. That of a schedule lives as long as a new one would.
 func (r *Reviews) waitForNewerImage(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review, d lifecycle.View) error {
 	x.State, x.Detail = controlplane.ReviewWaiting, "waiting for a newer image of "+x.Tag

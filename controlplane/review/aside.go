@@ -64,7 +64,8 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 	running := d.Status == controlplane.Ready && d.Goal == controlplane.GoalPresent
 	if d.Project != rule.Project || d.Environment != rule.Environment {
 		running = false // the rule was changed: nothing can take its place there
-		x.Remark = "It was replaced in place, since the rule deploys to another project or environment now."
+		x.Remark = "It was replaced in place, since the rule deploys to another project or " +
+			"environment now."
 	}
 	if rule.Updates == controlplane.UpdateAside && running {
 		beside := request

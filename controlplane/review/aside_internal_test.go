@@ -260,7 +260,8 @@ func TestAside_APushBackToWhatRuns(t *testing.T) {
 	}
 }
 
-// A rule that deploys elsewhere by now replaces what it made, since nothing can take its place there.
+// A rule that deploys elsewhere by now replaces what it made, since nothing can take its place
+// there.
 func TestAside_TheRuleWasChangedMeanwhile(t *testing.T) {
 	s := newAsideStory(t)
 	first, _ := s.find("hub-12")

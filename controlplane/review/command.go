@@ -36,8 +36,8 @@ const anyway = " anyway"
 // mostCommands bounds how many lines of one comment are commands.
 const mostCommands = 10
 
-// readCommands finds the commands in a comment, in their order. What is shown as code is no command,
-// and neither is what a comment quotes.
+// readCommands finds the commands in a comment, in their order. What is shown as code is no
+// command, and neither is what a comment quotes.
 func readCommands(body, author, authorID string) (all []command) {
 	if author = clipText(author, 100); author == "" {
 		return nil

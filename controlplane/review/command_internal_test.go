@@ -44,13 +44,13 @@ func TestReadCommand_OfEachHost(t *testing.T) {
 		{"github", "issue_comment", hub("created", `{}`, "/NullOps  stop   anyway"), "stop anyway"},
 		{"github", "issue_comment", hub("created", `{}`, "/nullops approve anyway"), "approve"},
 		{"github", "issue_comment", hub("created", `{}`, "/nullops extend anyway"), "extend"},
-		{"github", "issue_comment", hub("created", `{}`, "Write:\n\n```sh\n/nullops stop\n```\nor so"), ""},
+		{"github", "issue_comment", hub("created", `{}`, "So:\n\n```sh\n/nullops stop\n```\nor so"), ""},
 		{"github", "issue_comment", hub("created", `{}`, "~~~\n/nullops stop\n~~\n/nullops retry"), ""},
 		{"github", "issue_comment", hub("created", `{}`, "So:\n\n    /nullops stop"), ""},
 		{"github", "issue_comment", hub("created", `{}`, "\t/nullops stop"), ""},
 		{"github", "issue_comment", hub("created", `{}`, "```a```\n/nullops stop"), "stop"},
-		{"github", "issue_comment", hub("created", `{}`, "````\n```\n/nullops stop\n````\n/nullops retry"),
-			"retry"},
+		{"github", "issue_comment",
+			hub("created", `{}`, "````\n```\n/nullops stop\n````\n/nullops retry"), "retry"},
 		{"github", "issue_comment", hub("created", `{}`, "/nullops retry\r\nthen\r\n/nullops extend"),
 			"retry, extend"},
 		{"gitlab", "", fmt.Sprintf(labCommentForm, "/nullops deploy", "MergeRequest"), "deploy"},
@@ -197,7 +197,8 @@ func TestCommands_SeveralInOneComment(t *testing.T) {
 	told := s.host.takeMessages()
 	last := 0
 	for _, want := range []string{"/nullops extend`: Its lifetime begins again.",
-		"/nullops dance`: There is no such command.", "/nullops approve`: This pull request is not from"} {
+		"/nullops dance`: There is no such command.",
+		"/nullops approve`: This pull request is not from"} {
 		at := strings.Index(told, want)
 		// promise: W-02
 		if at < last {

@@ -254,8 +254,8 @@ func TestStory_FilterByChangedFiles(t *testing.T) {
 	}
 }
 
-// A code host lists changed files in pages of its own size, and not without end. What the list lacks
-// is not held against a pull request.
+// A code host lists changed files in pages of its own size, and not without end. What the list
+// lacks is not held against a pull request.
 func TestListPaths_ReadsAllPages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

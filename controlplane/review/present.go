@@ -158,7 +158,8 @@ func (h codeHost) labState(ctx context.Context, x controlplane.Review) (now pres
 	return present{closed: said.State == "closed" || said.State == "merged",
 		open: said.State == "opened", commit: clipText(said.SHA, 64), branch: said.Branch,
 		at: readTime(said.Updated), filesCut: strings.HasSuffix(said.Changes, "+"),
-		traits: traits{target: said.Onto, author: said.Author.Name, labels: said.Labels, draft: said.Draft, pathsUnknown: true}}, nil
+		traits: traits{target: said.Onto, author: said.Author.Name,
+			labels: said.Labels, draft: said.Draft, pathsUnknown: true}}, nil
 }
 
 // A code host lists the changed files of a pull request in pages, which may be shorter than what is

@@ -10,8 +10,8 @@ import (
 	"github.com/nullops/nullops/controlplane"
 )
 
-// Code hosts limit how often a token may ask. Who goes on asking is locked out for longer, so nothing
-// is asked for a rule until the time is over that its host named.
+// Code hosts limit how often a token may ask. Who goes on asking is locked out for longer, so
+// nothing is asked for a rule until the time is over that its host named.
 
 // The bounds of what a code host may ask for.
 const (

@@ -47,8 +47,8 @@ func TestRateLimitOf_ReadsWhatHostsSay(t *testing.T) {
 	}
 }
 
-// A limit of the code host is no refusal: the author of a command is not told that they may nothing,
-// and the host is asked nothing until the time is over that it named.
+// A limit of the code host is no refusal: the author of a command is not told that they may
+// nothing, and the host is asked nothing until the time is over that it named.
 func TestRateLimit_IsNoRefusal(t *testing.T) {
 	s := newAsideStory(t)
 	s.host.rights = map[string]string{"ada": "write"}

@@ -241,8 +241,8 @@ func isRefused(err error) bool {
 	return hasStatus(err, http.StatusForbidden, http.StatusNotFound, http.StatusGone)
 }
 
-// isInvalid reports whether a code host never takes what it was sent, as of a commit that was pushed
-// away.
+// isInvalid reports whether a code host never takes what it was sent, as of a commit that was
+// pushed away.
 func isInvalid(err error) bool {
 	return hasStatus(err, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity)
 }

@@ -52,16 +52,26 @@ func (s *Sources) ApplySource(
 	if err := checkCommit(x, commit); err != nil {
 		return x, errors.Join(err, s.saveState(ctx, x, time.Now(), time.Now()))
 	}
-	return s.runClaimed(ctx, x, func(ctx context.Context, x *controlplane.DefinitionSource) error {
+	var moved error
+	x, err = s.runClaimed(ctx, x, func(ctx context.Context, x *controlplane.DefinitionSource) error {
 		if x.State.Found.Hash != commit || x.State.IsApplied() {
 			return s.applyAgain(ctx, x, actor)
 		}
-		docs, err := s.loadDocuments(ctx, *x, commit)
-		if err == nil {
-			err = s.applyFound(ctx, x, docs, actor.Name())
+		// Somebody may have pushed since the last look.
+		docs, err := s.readTip(ctx, x)
+		if err != nil {
+			return err
 		}
-		return err
+		if x.State.Found.Hash != commit {
+			moved = commitChanged(*x)
+			return s.lookAtBranch(ctx, x)
+		}
+		return s.applyFound(ctx, x, docs, actor.Name())
 	})
+	if moved != nil {
+		return x, moved
+	}
+	return x, err
 }
 
 // checkCommit refuses a commit that is no longer what people were shown.
@@ -71,6 +81,10 @@ func checkCommit(x controlplane.DefinitionSource, commit string) error {
 			return nil
 		}
 	}
+	return commitChanged(x)
+}
+
+func commitChanged(x controlplane.DefinitionSource) error {
 	return &controlplane.Error{Kind: controlplane.Conflict, Code: "commit_changed", Field: "commit",
 		Message: "the source " + x.Name + " is at another commit by now",
 		Remedy:  "Look at what that one would change, and apply it."}
