@@ -371,7 +371,8 @@ func TestBox_ReadsHostileMails(t *testing.T) {
 func TestBox_NamesAttachmentsSafely(t *testing.T) {
 	for name, want := range map[string]string{"../../etc/passwd": "passwd", "bill.pdf": "bill.pdf",
 		`..\\..\\boot.ini`: "boot.ini", `C:\\x.exe`: "x.exe", "..": "", "/": "", ".profile": "profile",
-		"a\tb.pdf": "a b.pdf", "\u202efdp.exe": "fdp.exe", "a\u009b31m": "a 31m", "=?utf-8?q?..=2F..=2Fx?=": "x",
+		"a\tb.pdf": "a b.pdf", "\u202efdp.exe": "fdp.exe", "a\u009b31m": "a 31m",
+		"=?utf-8?q?..=2F..=2Fx?=": "x",
 		strings.Repeat("a", 2000): strings.Repeat("a", 500) + "…"} {
 		box, m := readOne(t, "Content-Type: application/pdf; name=\""+name+"\"\n\nx\n")
 		if len(m.Attachments) != 1 || m.Attachments[0].Name != want {
@@ -389,8 +390,8 @@ func TestBox_NamesAttachmentsSafely(t *testing.T) {
 	}
 }
 
-// Parameters that their writer did not quote, repeated, or spelled in another character set mean what
-// people take them for.
+// Parameters that their writer did not quote, repeated, or spelled in another character set mean
+// what people take them for.
 //
 // promise: W-07
 func TestBox_ReadsSloppyParameters(t *testing.T) {

@@ -378,8 +378,8 @@ func (a *Accounts) ChangePassword(
 	return out, err
 }
 
-// keepUnconfirmed makes a session that began with the password alone no proof of who uses it, if its
-// owner has a second factor: changing the password would stand in for a step-up otherwise.
+// keepUnconfirmed makes a session that began with the password alone no proof of who uses it, if
+// its owner has a second factor: changing the password would stand in for a step-up otherwise.
 func (a *Accounts) keepUnconfirmed(
 	ctx context.Context, tx *postgres.Tx, actor access.Actor,
 ) error {
