@@ -190,10 +190,10 @@ SELECT * FROM review_commands WHERE review_id = @review_id AND answer = '' ORDER
 
 -- name: ListLastCommands :many
 -- What was done last: the commands of one comment, and of others of the same minute.
-SELECT * FROM review_commands WHERE review_id = @review_id AND answer <> '' AND at > (
+SELECT l.* FROM review_commands l WHERE l.review_id = @review_id AND l.answer <> '' AND l.at > (
     SELECT max(c.at) - interval '1 minute' FROM review_commands c
     WHERE c.review_id = @review_id AND c.answer <> '')
-ORDER BY at DESC, id DESC LIMIT 10;
+ORDER BY l.at DESC, l.id DESC LIMIT 10;
 
 -- name: AnswerCommand :exec
 -- It is done.
