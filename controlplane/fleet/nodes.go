@@ -112,7 +112,7 @@ func (t NodeTable) BeginSessions(ctx context.Context, ids []controlplane.NodeID,
 		if err != nil {
 			return err
 		}
-		digests, _, err := tx.NodeSessions().ListDigests(ctx, holder, "", ids...)
+		digests, err := tx.NodeSessions().ListDigestsOf(ctx, holder, ids)
 		if err != nil {
 			return err
 		}

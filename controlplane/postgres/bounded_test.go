@@ -163,3 +163,53 @@ func TestQueries_ListByStatusReadsNodesOnce(t *testing.T) {
 		}
 	}
 }
+
+// A session begins with the digest of its node, which has to be the one that all nodes are compared
+// with later. While thousands of nodes come back, a few are asked about at a time: what belongs to
+// the others is not read.
+func TestQueries_DigestOfFewNodesReadsOnlyTheirs(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t, migrations.FS)
+	pgtest.Exec(t, url, fmt.Sprintf(seedDeployments, presentDeployments, presentDeployments))
+	const nodes = 3_000
+	pgtest.Exec(t, url, fmt.Sprintf(`
+		INSERT INTO nodes (id, name, environment_id, address)
+		SELECT gen_random_uuid(), 'many' || i, '%s', 'a' || i || ':5000' FROM generate_series(1, %d) i;
+		INSERT INTO node_tokens (kid, node_id, verifier) SELECT 'k' || name, id, '\x01' FROM nodes;
+		DELETE FROM node_leases;
+		INSERT INTO node_leases (node_id, holder, epoch, expires_at)
+		SELECT id, 'me', 1, now() + interval '1 hour' FROM nodes;
+		ANALYZE;`, seedEnvironment, nodes))
+	var all, few map[controlplane.NodeID]string
+	store := pgtest.Open(t, url)
+	read := func(do func(*postgres.Tx) error) {
+		if err := store.InTx(t.Context(), do); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(func(tx *postgres.Tx) (err error) {
+		all, _, err = tx.NodeSessions().ListDigests(t.Context(), "me", "")
+		return err
+	})
+	const repeated = 8
+	before := countRowsRead(t, url, "node_tokens")
+	t.Run("few", func(t *testing.T) {
+		store := pgtest.Open(t, url)
+		for range repeated {
+			err := store.InTx(t.Context(), func(tx *postgres.Tx) (err error) {
+				few, err = tx.NodeSessions().ListDigestsOf(t.Context(), "me",
+					[]controlplane.NodeID{seedNode})
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if n := (countRowsRead(t, url, "node_tokens") - before) / repeated; n > 10 {
+		t.Errorf("%d tokens of %d nodes are read for one node", n, nodes)
+	}
+	if len(all) < nodes || len(few) != 1 || few[seedNode] != all[seedNode] {
+		t.Errorf("the digest is %q, and %q among all %d", few, all[seedNode], len(all))
+	}
+}

@@ -85,13 +85,29 @@ func (t NodeSessions) ListStarts(
 	return all, nil
 }
 
-// ListDigests returns one digest for each node that the holder commands, or for some of
-// them; it changes with everything that a session has to act on. The digest of all these is of:
-// if it is known, nothing has changed and all is nil.
+// ListDigestsOf returns the digests of those of some nodes that the holder commands, as
+// ListDigests does for all.
+func (t NodeSessions) ListDigestsOf(
+	ctx context.Context, holder string, ids []controlplane.NodeID,
+) (map[controlplane.NodeID]string, error) {
+	rows, err := t.q.ListDigestsOf(ctx, holder, toStrings(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read what sessions begin with: %w", err)
+	}
+	all := make(map[controlplane.NodeID]string, len(rows))
+	for _, r := range rows {
+		all[controlplane.NodeID(r.NodeID)] = r.Digest
+	}
+	return all, nil
+}
+
+// ListDigests returns one digest for each node that the holder commands; it changes with
+// everything that a session has to act on. The digest of all these is of: if it is known,
+// nothing has changed and all is nil.
 func (t NodeSessions) ListDigests(
-	ctx context.Context, holder, known string, ids ...controlplane.NodeID,
+	ctx context.Context, holder, known string,
 ) (all map[controlplane.NodeID]string, of string, err error) {
-	rows, err := t.q.ListDigests(ctx, known, holder, toStrings(ids))
+	rows, err := t.q.ListDigests(ctx, known, holder)
 	if err != nil {
 		return nil, "", fmt.Errorf("read what changed: %w", err)
 	}
