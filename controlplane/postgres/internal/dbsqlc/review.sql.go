@@ -674,10 +674,10 @@ func (q *Queries) ListAliases(ctx context.Context, ruleID string) ([]ReviewAlias
 }
 
 const listLastCommands = `-- name: ListLastCommands :many
-SELECT id, review_id, verb, author, author_id, at, answer, argument FROM review_commands WHERE review_id = $1 AND answer <> '' AND at > (
+SELECT l.id, l.review_id, l.verb, l.author, l.author_id, l.at, l.answer, l.argument FROM review_commands l WHERE l.review_id = $1 AND l.answer <> '' AND l.at > (
     SELECT max(c.at) - interval '1 minute' FROM review_commands c
     WHERE c.review_id = $1 AND c.answer <> '')
-ORDER BY at DESC, id DESC LIMIT 10
+ORDER BY l.at DESC, l.id DESC LIMIT 10
 `
 
 // What was done last: the commands of one comment, and of others of the same minute.
