@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { readableStart } from "./useSight";
 import { COLUMN_GAP, WIDTH } from "./stepGeometry";
+import { readableStart } from "./useSight";
 
 it("shows all of six steps in a row at 1024, and the beginning of more", () => {
   // The window without the folded sidebar and its line.

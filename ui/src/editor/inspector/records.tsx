@@ -1,5 +1,5 @@
 import { Plus, X } from "lucide-react";
-import type { ReactNode, Ref } from "react";
+import { type ReactNode, type Ref, useId } from "react";
 import { Button } from "@/components/Button";
 import { editorTexts } from "@/editor/editorTexts";
 import type { Step } from "../model/document";
@@ -86,10 +86,11 @@ type SmallProps = {
 
 /** A short text with its name above it, which stays once something is typed; an `id` is named elsewhere. */
 export function SmallInput({ id, label, value, onChange, onEnter, ...rest }: SmallProps) {
+  const own = useId();
   const field = (
     <span className="in sm">
       <input
-        id={id}
+        id={id ?? own}
         ref={rest.ref}
         className="mono"
         aria-label={label}
@@ -104,10 +105,12 @@ export function SmallInput({ id, label, value, onChange, onEnter, ...rest }: Sma
   );
   if (id || rest.placeholder) return field;
   return (
-    <label className="col grow">
-      <span className="hint">{label}</span>
+    <div className="col grow">
+      <label className="hint" htmlFor={own}>
+        {label}
+      </label>
       {field}
-    </label>
+    </div>
   );
 }
 
