@@ -9781,9 +9781,9 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
 	TestMail(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// TestSignOn Ask the OpenID provider for its description
+	// TestSignOn Test the sign-on with the OpenID provider
 	//
-	// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+	// Reads the provider's description and keys, and begins a sign-on without a person, to see whether it accepts the client's redirect address. Whether it accepts the client's secret shows at a sign-on only.
 	//
 	// Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
 	TestSignOn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -15262,9 +15262,9 @@ func (c *Client) TestMail(ctx context.Context, reqEditors ...RequestEditorFn) (*
 	return c.Client.Do(req)
 }
 
-// TestSignOn Ask the OpenID provider for its description
+// TestSignOn Test the sign-on with the OpenID provider
 //
-// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+// Reads the provider's description and keys, and begins a sign-on without a person, to see whether it accepts the client's redirect address. Whether it accepts the client's secret shows at a sign-on only.
 //
 // Corresponds with POST /api/v1/settings/sign-on/test (the `TestSignOn` operationId).
 func (c *Client) TestSignOn(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -31046,9 +31046,9 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/settings/mail/test (the `TestMail` operationId).
 	TestMailWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*TestMailResponse, error)
 
-	// TestSignOnWithResponse Ask the OpenID provider for its description
+	// TestSignOnWithResponse Test the sign-on with the OpenID provider
 	//
-	// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+	// Reads the provider's description and keys, and begins a sign-on without a person, to see whether it accepts the client's redirect address. Whether it accepts the client's secret shows at a sign-on only.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -50105,9 +50105,9 @@ func (c *ClientWithResponses) TestMailWithResponse(ctx context.Context, reqEdito
 	return ParseTestMailResponse(rsp)
 }
 
-// TestSignOnWithResponse Ask the OpenID provider for its description
+// TestSignOnWithResponse Test the sign-on with the OpenID provider
 //
-// Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+// Reads the provider's description and keys, and begins a sign-on without a person, to see whether it accepts the client's redirect address. Whether it accepts the client's secret shows at a sign-on only.
 //
 // Returns a wrapper object for the known response body format(s).
 //

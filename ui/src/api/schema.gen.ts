@@ -2314,8 +2314,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask the OpenID provider for its description
-         * @description Every sign-on begins with it. Whether the provider accepts the client's secret shows at a sign-on only.
+         * Test the sign-on with the OpenID provider
+         * @description Reads the provider's description and keys, and begins a sign-on without a person, to see whether it accepts the client's redirect address. Whether it accepts the client's secret shows at a sign-on only.
          */
         post: operations["testSignOn"];
         delete?: never;
