@@ -156,8 +156,8 @@ func disconnect(fd int) error {
 	return nil
 }
 
-// forbidReconnect makes a socket good for the connection that it has and for no other. It belongs to
-// the deployment's network, so whoever has it could connect it again, to ports that no pipeline
+// forbidReconnect makes a socket good for the connection that it has and for no other. It belongs
+// to the deployment's network, so whoever has it could connect it again, to ports that no pipeline
 // declares. The filter drops every packet that opens a connection, from either side, and cannot be
 // taken off again.
 func forbidReconnect(fd int) error {

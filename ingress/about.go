@@ -89,6 +89,9 @@ type AboutVisitor struct {
 	LastSeen time.Time `json:"last_seen"`
 }
 
+// isBuildPath reports whether a path is that of the JSON.
+func isBuildPath(path string) bool { return path == ownPath+"build" }
+
 // aboutPage is what people see of it.
 type aboutPage struct {
 	About
@@ -128,7 +131,7 @@ func (p *Proxy) serveAbout(w http.ResponseWriter, r *http.Request, at *requestTa
 	}
 	about.State, about.Page = string(at.route.State), webURLOrEmpty(at.route.Permalink)
 	body, kind := []byte(nil), "text/html; charset=utf-8"
-	if strings.HasSuffix(r.URL.Path, "/build") {
+	if isBuildPath(r.URL.Path) {
 		kind = "application/json"
 		body, err = json.MarshalIndent(about, "", "  ")
 	} else {

@@ -114,6 +114,12 @@ func TestAbout_DatabaseAway(t *testing.T) {
 		!strings.Contains(body, "cannot be read at the moment") {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
+	// What asks for JSON gets JSON, also if it names no type, as curl does.
+	res, body := b.send("GET", r.Host, "/.nullops/build", "Accept", "*/*")
+	if kind := res.Header.Get("Content-Type"); res.StatusCode != 503 ||
+		kind != "application/problem+json" || !json.Valid([]byte(body)) {
+		t.Errorf("JSON: %d %s %s", res.StatusCode, kind, body)
+	}
 	if _, body := b.send("GET", r.Host, "/"); body != "fine" {
 		t.Errorf("the service says %q", body)
 	}

@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// wantsJSON is true for programs. Browsers always name HTML when they load a page. A client
-// that accepts anything and is no script in a browser is probably curl, read by a person.
+// wantsJSON is true for programs, and where the answer is JSON anyway. Browsers always name HTML
+// when they load a page. A client that accepts anything and is no script in a browser is probably
+// curl, read by a person.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
 	if strings.Contains(accept, "text/html") {
 		return qualityOf(accept, "json") > qualityOf(accept, "text/html")
 	}
-	if isScript(r) {
+	if isScript(r) || isBuildPath(r.URL.Path) {
 		return true
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" {

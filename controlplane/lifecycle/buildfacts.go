@@ -85,8 +85,11 @@ func spellBuild(versions []controlplane.ServiceVersion) string {
 		if v.Job {
 			continue
 		}
-		digest := strings.TrimPrefix(v.Digest, "sha256:")
-		words = append(words, string(v.Step)+"="+v.Tag+"@"+digest[:min(shown, len(digest))])
+		word := string(v.Step) + "=" + v.Tag
+		if digest := strings.TrimPrefix(v.Digest, "sha256:"); digest != "" {
+			word += "@" + digest[:min(shown, len(digest))]
+		}
+		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
 }

@@ -12,8 +12,8 @@ import (
 // testMailTime bounds a test: a person waits for it.
 const testMailTime = 20 * time.Second
 
-// SendTestMail sends a mail to the actor's own address. It returns that address, and in sentences why
-// the mail server did not take the mail and what to change, or "".
+// SendTestMail sends a mail to the actor's own address. It returns that address, and in sentences
+// why the mail server did not take the mail and what to change, or "".
 func (n *Notifier) SendTestMail(
 	ctx context.Context, actor access.Actor,
 ) (to, problem string, err error) {

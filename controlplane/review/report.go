@@ -18,6 +18,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/quantity"
 )
 
 // reportResult posts to the pull request: one comment, which later calls edit, and the
@@ -231,7 +232,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string {
 	if e.wait > 0 {
-		return fmt.Sprintf("%s takes no requests for %s", e.source, e.wait.Round(time.Second))
+		return fmt.Sprintf("%s takes no requests for %s", e.source, quantity.FormatDuration(e.wait))
 	}
 	return fmt.Sprintf("%s answered %d", e.source, e.status)
 }
