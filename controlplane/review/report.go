@@ -68,12 +68,13 @@ func (r *Reviews) describeReview(ctx context.Context, x *controlplane.Review, li
 		commands, err = tx.Reviews().ListLastCommands(ctx, x.ID)
 		return err
 	})
-	text := commentText(*x, links, tests)
+	var b strings.Builder
+	b.WriteString(commentText(*x, links, tests))
 	for _, c := range commands {
-		text += fmt.Sprintf("\n%s wrote %s: %s\n", codeSpan(c.Author),
+		fmt.Fprintf(&b, "\n%s wrote %s: %s\n", codeSpan(c.Author),
 			codeSpan("/nullops "+c.Verb), quoteMarkdown(c.Answer))
 	}
-	return text, err
+	return b.String(), err
 }
 
 func apiOf(rule controlplane.ReviewRule) string {
