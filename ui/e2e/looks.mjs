@@ -21,35 +21,7 @@ export async function looked(page, name, themes = THEMES) {
   }
 }
 
-/**
- * What a thumb can hardly press, and what makes a phone magnify the page around it: buttons below
- * their measure, and fields with text below 16 px.
- */
-function hardOnPhones() {
-  const shown = (one) =>
-    one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
-    !one.closest(".vh, [aria-hidden=true], .react-flow, .xterm");
-  const name = (one) => one.getAttribute("aria-label") ?? one.textContent.trim().slice(0, 30);
-  const low = [...document.querySelectorAll(".btn")].filter(shown).flatMap((one) => {
-    const { width, height } = one.getBoundingClientRect();
-    const least = one.classList.contains("sm") ? 36 : 44;
-    const size = `${Math.round(width)} × ${Math.round(height)}`;
-    return Math.min(height, one.classList.contains("ic") ? width : least) < least - 0.5
-      ? [`the button “${name(one)}” is ${size}`]
-      : [];
-  });
-  const small = [...document.querySelectorAll("input, select, textarea")]
-    .filter(shown)
-    .filter((one) => !/checkbox|radio|range|file/.test(one.type))
-    .filter((one) => Number.parseFloat(getComputedStyle(one).fontSize) < 16)
-    .map((one) => `the text of the field “${name(one) || one.id}” is small`);
-  return [...low, ...small];
-}
-
-/**
- * As a phone shows it: nothing is wider than the window, and all can be pressed and filled in. The
- * window is left as it was.
- */
+/** As a phone shows it: nothing is wider than the window; the window is left as it was. */
 export async function fits(page, name, { axe = false } = {}) {
   const wide = page.viewportSize();
   await page.setViewportSize(PHONE);
@@ -58,8 +30,6 @@ export async function fits(page, name, { axe = false } = {}) {
   await quiet(page);
   const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   check(over <= 0, `${name} is ${over} px too wide on a phone`);
-  const hard = await page.evaluate(hardOnPhones);
-  check(hard.length === 0, `${name} on a phone: ${hard.join("; ")}`);
   if (axe) await accessible(page, `${name}, on a phone`);
   await picture(page, `${file(name)}-390`);
   await page.setViewportSize(wide);
