@@ -104,15 +104,15 @@ func (nd *netnsDialer) entryOf(key netnsKey) *netnsEntry {
 	return entry
 }
 
-// dropEndedLocked forgets services that have ended.
+// dropEndedLocked forgets services that have ended, unless the engine must not be asked of them.
 func (nd *netnsDialer) dropEndedLocked() {
 	for key, entry := range nd.known {
 		if !entry.mu.TryLock() {
 			continue // it is in use
 		}
-		target := entry.target
+		target, again := entry.target, entry.again
 		entry.mu.Unlock()
-		if !nd.processes.isInContainer(target.container, target.pid) {
+		if time.Now().After(again) && !nd.processes.isInContainer(target.container, target.pid) {
 			delete(nd.known, key)
 		}
 	}
@@ -132,7 +132,7 @@ func (nd *netnsDialer) findTarget(
 		entry.target, err = nd.askTarget(ctx, deployment, service)
 		entry.looked = time.Now()
 		if err != nil {
-			entry.again = nextLook(err)
+			entry.again = entry.looked.Add(pauseAfter(err))
 			return netnsTarget{}, entry.looked, err
 		}
 	}
@@ -144,19 +144,16 @@ func (e *netnsEntry) forgetTarget(target netnsTarget, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.target == target {
-		e.target, e.again = netnsTarget{}, e.looked.Add(lookAgainAfter)
-		if errors.Is(why, errMayNotEnter) {
-			e.again = nextLook(why)
-		}
+		e.target, e.again = netnsTarget{}, e.looked.Add(pauseAfter(why))
 	}
 }
 
-// nextLook is when the engine may be asked again after an error.
-func nextLook(why error) time.Time {
+// pauseAfter is how long the engine is left alone after an error.
+func pauseAfter(why error) time.Duration {
 	if errors.Is(why, errMayNotEnter) {
-		return time.Now().Add(tryAgainAfter)
+		return tryAgainAfter
 	}
-	return time.Now().Add(lookAgainAfter)
+	return lookAgainAfter
 }
 
 // askTarget asks the engine for a service's process and address.
@@ -206,18 +203,21 @@ func (nd *netnsDialer) dialTarget(
 func dialInNamespace(
 	ctx context.Context, namespace *os.File, to netip.AddrPort,
 ) (conn net.Conn, err error) {
-	own, err := os.Open("/proc/self/ns/net")
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errNoNamespace, err)
-	}
-	defer func() { _ = own.Close() }()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread()
-		if err = unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+		// Of this thread: the process's own entry is that of its first thread, which may be away.
+		own, failed := os.Open("/proc/thread-self/ns/net")
+		if failed != nil {
 			runtime.UnlockOSThread()
-			err = fmt.Errorf("%w: %w", errMayNotEnter, err)
+			err = fmt.Errorf("%w: %w", errNoNamespace, failed)
+			return
+		}
+		defer func() { _ = own.Close() }()
+		if failed := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); failed != nil {
+			runtime.UnlockOSThread()
+			err = fmt.Errorf("%w: %w", errMayNotEnter, failed)
 			return
 		}
 		// An address that needs no resolver: the socket is made by this thread.

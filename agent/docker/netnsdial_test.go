@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
@@ -53,6 +56,46 @@ func TestDial_WithinTheServicesNetwork(t *testing.T) {
 	docker.HideProcesses(r.Docker, t.TempDir())
 	if dial() {
 		t.Error("an agent that sees no processes entered a namespace")
+	}
+}
+
+// However many dial at once, all threads of the agent are in its own network namespace afterwards:
+// what it opens later would be in a service's otherwise.
+func TestDial_LeavesNoThreadInTheServicesNetwork(t *testing.T) {
+	r := newRig(t)
+	id := r.deployment()
+	r.start(r.service(id, "web"))
+	own, err := os.Readlink("/proc/thread-self/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dials errgroup.Group
+	for range 16 {
+		dials.Go(func() error {
+			for range 100 {
+				c, err := r.Dial(t.Context(), id, "web", 80)
+				if err != nil {
+					return err
+				}
+				if !isInside(c) {
+					t.Error("a connection is none within the service's network namespace")
+				}
+				_ = c.Close()
+			}
+			return nil
+		})
+	}
+	if err := dials.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	threads, err := filepath.Glob("/proc/self/task/*/ns/net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, thread := range threads {
+		if at, err := os.Readlink(thread); err == nil && at != own {
+			t.Errorf("%s is %s, not the agent's %s", thread, at, own)
+		}
 	}
 }
 

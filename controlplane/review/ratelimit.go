@@ -114,7 +114,7 @@ func (p *postedParts) postOnce(
 	return nil
 }
 
-func (p *postedParts) forget(id controlplane.ReviewID) {
+func (p *postedParts) forgetReview(id controlplane.ReviewID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.news, id)

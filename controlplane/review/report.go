@@ -28,7 +28,7 @@ func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule
 	err := r.postResult(ctx, rule, x)
 	if err == nil || time.Now().After(x.GiveUpAt.Add(time.Hour)) {
 		x.Told = x.Generation
-		r.posted.forget(x.ID)
+		r.posted.forgetReview(x.ID)
 		return
 	}
 	r.Log.WarnContext(ctx, "a pull request was not told", "rule", rule.Name, "review", x.Key,
