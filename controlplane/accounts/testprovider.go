@@ -9,8 +9,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -79,8 +81,9 @@ func (p *Provider) testDescription(ctx context.Context) (d providerDescription, 
 		return d, fmt.Sprintf("It calls its issuer %q, and oidc.issuer is %q. Set oidc.issuer to "+
 			"exactly what it says.", d.Issuer, p.Issuer)
 	}
-	for what, address := range map[string]string{"authorization_endpoint": d.Authorization,
-		"token_endpoint": d.Token, "jwks_uri": d.Keys} {
+	for _, named := range [][2]string{{"authorization_endpoint", d.Authorization},
+		{"token_endpoint", d.Token}, {"jwks_uri", d.Keys}} {
+		what, address := named[0], named[1]
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "https" && !strings.HasPrefix(p.Issuer, "http:") {
 			return d, fmt.Sprintf("Its description names no safe address as %s, but %q. This has to be "+
@@ -162,10 +165,7 @@ func (p *Provider) readDocument(ctx context.Context, from string, into any) erro
 	}
 	answer, err := p.client.Do(r)
 	if err != nil {
-		if failed, ok := errors.AsType[*url.Error](err); ok {
-			err = failed.Err
-		}
-		return err
+		return describeFailure(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -175,4 +175,18 @@ func (p *Provider) readDocument(ctx context.Context, from string, into any) erro
 		return errors.New("what is there is not JSON")
 	}
 	return nil
+}
+
+// describeFailure is the reason of the network in words for people.
+func describeFailure(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err) {
+		return errors.New("it did not answer in time")
+	}
+	if reason, ok := errors.AsType[syscall.Errno](err); ok {
+		return reason // such as "connection refused"
+	}
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		return failed.Err
+	}
+	return err
 }

@@ -284,13 +284,15 @@ func TestPreflight_NamesWhatMakesRoomWhenRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.shop()
 	w.saysOfItself(controlplane.Inventory{}, 1<<39)
-	for name, memory := range map[string]int{"half": 30 << 10, "big": 32 << 10, "most": 60 << 10} {
+	for name, memory := range map[string]int{"tiny": 64, "half": 30 << 10, "big": 32 << 10,
+		"most": 60 << 10} {
 		step := toService("api", "api")
 		step.Service.Resources.MemoryMiB = memory
 		w.project(name, step)
 	}
 	grants := []controlplane.TeamGrant{{Project: "big", Level: controlplane.LevelFull},
-		{Project: "most", Level: controlplane.LevelFull}}
+		{Project: "most", Level: controlplane.LevelFull},
+		{Project: "tiny", Level: controlplane.LevelFull}}
 	team := func(half ...controlplane.TeamGrant) {
 		t.Helper()
 		w.expectSaved(w.accounts.PutTeam(t.Context(), system, accounts.TeamPut{Name: "big",
@@ -301,6 +303,9 @@ func TestPreflight_NamesWhatMakesRoomWhenRemoved(t *testing.T) {
 	}
 	team(onHalf(controlplane.LevelFull))
 	root, stranger := w.token("root"), w.token("stranger")
+	// What frees too little is not named, although it is theirs and was used longest ago.
+	w.expect(http.StatusCreated, "POST", "/deployments", stranger, object{"name": "tiny-1",
+		"project": "tiny", "environment": "qa", "versions": object{"api": "1.0"}}, nil)
 	for name, token := range map[string]string{"half-1": root, "half-2": stranger} {
 		w.expect(http.StatusCreated, "POST", "/deployments", token, object{"name": name,
 			"project": "half", "environment": "qa", "versions": object{"api": "1.0"}}, nil)

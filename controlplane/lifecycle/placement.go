@@ -269,11 +269,11 @@ func explainNoRoom(ctx context.Context, tx *postgres.Tx, p plan, all []Candidate
 	if !mayComeFree(all, ask) {
 		return noRoom(ask, refused)
 	}
-	relief, err := describeRelief(ctx, tx, p.actor, p.env, all, ask)
+	room, err := describeRelief(ctx, tx, p.actor, p.env, all, ask)
 	if err != nil {
 		return err
 	}
-	return addRelief(noRoom(ask, refused), relief)
+	return addRelief(noRoom(ask, refused), room)
 }
 
 // wordRequest says what a deployment asks for, if it limits anything.

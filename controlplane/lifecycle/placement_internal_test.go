@@ -239,7 +239,7 @@ func TestCheckRoom_TellsWhatIsShort(t *testing.T) {
 			"ok ok ok", "would be asked whether it takes it"},
 	} {
 		var found checks
-		if err := checkRoom(c.nodes, smallRequest(), c.wait, "", &found); err != nil {
+		if err := checkRoom(c.nodes, smallRequest(), c.wait, relief{}, &found); err != nil {
 			t.Fatal(err)
 		}
 		var states, words []string

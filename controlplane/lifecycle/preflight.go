@@ -87,13 +87,13 @@ func checkFit(
 		// The platform check has reported this already; look for other reasons.
 		a.Arches = nil
 	}
-	relief := ""
+	var room relief
 	if node, _ := ChooseNode(all, a); node.ID == "" && mayComeFree(all, a) {
-		if relief, err = describeRelief(ctx, tx, p.actor, p.env, all, a); err != nil {
+		if room, err = describeRelief(ctx, tx, p.actor, p.env, all, a); err != nil {
 			return nil, err
 		}
 	}
-	return nodesSay, checkRoom(all, a, r.Wait, relief, c)
+	return nodesSay, checkRoom(all, a, r.Wait, room, c)
 }
 
 // placementTable is each node's result; the reason is empty for a node that could take
@@ -111,7 +111,7 @@ func placementTable(all []Candidate, a ResourceRequest) []NodeRefusal {
 // checkRoom reports shortage of disk, of address ranges, and of everything else as
 // separate checks. A node is short of disk if more disk alone would be enough.
 func checkRoom(
-	all []Candidate, a ResourceRequest, wait bool, relief string, c *checks,
+	all []Candidate, a ResourceRequest, wait bool, room relief, c *checks,
 ) error {
 	node, refused := ChooseNode(all, a)
 	short := shortOf(all, a)
@@ -123,10 +123,10 @@ func checkRoom(
 		case node.ID == "" && (id == short || short == "" && id == "capacity"):
 			if wait && id == "capacity" && mayComeFree(all, a) {
 				c.recordUnknown(id, "", strings.TrimSpace("No node has room now; it would wait. "+
-					waitsForRoom(refused)+" "+relief))
+					waitsForRoom(refused)+" "+room.String()))
 				continue
 			}
-			none = addRelief(noRoom(a, refused), relief)
+			none = addRelief(noRoom(a, refused), room)
 		case node.ID == "" && id == "capacity":
 			said = "There are processors and memory for it."
 		case node.ID == "" && short == "":

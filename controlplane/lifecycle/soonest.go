@@ -16,17 +16,23 @@ import (
 // describeRelief says what frees room in the environment soonest: what ends by itself, and what the
 // actor may remove so that the request fits.
 func describeRelief(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	env controlplane.Environment, all []Candidate, ask ResourceRequest) (string, error) {
+	env controlplane.Environment, all []Candidate, ask ResourceRequest) (relief, error) {
 	soonest, err := describeSoonestEnd(ctx, tx, actor, env.ID)
 	if err != nil {
-		return "", err
+		return relief{}, err
 	}
 	removable, err := listRemovable(ctx, tx, actor, env)
 	if err != nil {
-		return "", err
+		return relief{}, err
 	}
-	return strings.TrimSpace(soonest + " " + describeRemovals(all, ask, removable, actor)), nil
+	return relief{soonest, describeRemovals(all, ask, removable, actor)}, nil
 }
+
+// relief is what frees room, in sentences: what ends by itself, and what can be removed. Each may
+// be empty.
+type relief struct{ end, removals string }
+
+func (r relief) String() string { return strings.TrimSpace(r.end + " " + r.removals) }
 
 // describeSoonestEnd says which deployment of the environment ends by itself first, and so frees
 // room without anybody's doing; "" if none does. One that the actor may not see has no name.
@@ -95,24 +101,44 @@ func describeRemovals(all []Candidate, ask ResourceRequest, removable []postgres
 	return ""
 }
 
-// fewestTogether returns the smallest group of one node, taken in order, whose removal makes room;
-// none if it takes more than a sentence can name.
+// fewestTogether returns the smallest group of one node whose removal makes room and of which none
+// can stay; the first to be removed come first. There is none if it takes more than a sentence can
+// name.
 func fewestTogether(
 	all []Candidate, ask ResourceRequest, removable []postgres.Removable,
 ) (best []postgres.Removable) {
 	for _, n := range all {
 		var group []postgres.Removable
 		for _, r := range removable {
-			if string(r.Deployment.NodeID) != n.ID || len(group) == mostNamed {
+			if string(r.Deployment.NodeID) != n.ID {
 				continue
 			}
-			group = append(group, r)
-			if fitsWithout(all, ask, group) && (best == nil || len(group) < len(best)) {
-				best = slices.Clone(group)
+			if group = append(group, r); fitsWithout(all, ask, group) {
+				break
 			}
+		}
+		group = leaveNeedless(all, ask, group)
+		if len(group) > 0 && len(group) <= mostNamed && (best == nil || len(group) < len(best)) {
+			best = group
 		}
 	}
 	return best
+}
+
+// leaveNeedless drops those of a group without whose removal there is room too; all of them if the
+// whole group does not make room.
+func leaveNeedless(
+	all []Candidate, ask ResourceRequest, group []postgres.Removable,
+) []postgres.Removable {
+	if len(group) == 0 || !fitsWithout(all, ask, group) {
+		return nil
+	}
+	for i := len(group) - 1; i >= 0 && len(group) > 1; i-- {
+		if less := slices.Delete(slices.Clone(group), i, i+1); fitsWithout(all, ask, less) {
+			group = less
+		}
+	}
+	return group
 }
 
 // fitsWithout reports whether the node of these deployments takes the request once they are gone.
@@ -153,14 +179,14 @@ func describeRemovable(r postgres.Removable, actor access.Actor) string {
 
 // addRelief adds what frees room to the remedy of an error that says that there is none. It names
 // what to remove, so that the advice to remove something is not given twice.
-func addRelief(err error, relief string) error {
+func addRelief(err error, room relief) error {
 	e, ok := errors.AsType[*controlplane.Error](err)
-	if !ok || e.Code != "no_room" || relief == "" {
+	if !ok || e.Code != "no_room" {
 		return err
 	}
-	if strings.Contains(relief, "To make room now, ") {
+	if room.removals != "" {
 		e.Remedy = strings.Replace(e.Remedy, remedyNoRoom, "An admin can add a node.", 1)
 	}
-	e.Remedy = strings.TrimSpace(relief + " " + e.Remedy)
+	e.Remedy = strings.TrimSpace(room.String() + " " + e.Remedy)
 	return err
 }
