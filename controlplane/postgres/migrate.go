@@ -29,11 +29,24 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
 		if err := notNewer(ctx, p); err != nil {
 			return err
 		}
-		if _, err := p.Up(ctx); err != nil {
+		if err := applyMigrations(ctx, p); err != nil {
 			return fmt.Errorf("migrate database: %w", err)
 		}
 		return nil
 	})
+}
+
+// applyMigrations applies what is missing. During an upgrade the release before still works in the
+// same tables, and PostgreSQL ends one of two transactions that wait for each other: a migration
+// that it ended was rolled back as a whole, and begins again.
+func applyMigrations(ctx context.Context, p *goose.Provider) error {
+	const tries = 20
+	for try := 1; ; try++ {
+		_, err := p.Up(ctx)
+		if err == nil || try == tries || !isRetryable(err) {
+			return err
+		}
+	}
 }
 
 // RefuseNewer returns an error if the schema is newer than the files. It changes nothing.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -211,6 +212,48 @@ func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 	t.Parallel()
 	// promise: N-301
 	pgtest.MigrateWithRows(t, migrations.FS)
+}
+
+// The release before works in the same tables while the new one migrates. Of two transactions that
+// wait for each other, PostgreSQL ends one: if it is the migration, it begins again.
+func TestMigrate_BeginsAgainAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{
+		"00001_tables.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first ();\n" +
+			"CREATE TABLE second ();")},
+		"00002_both.sql": {Data: []byte("-- +goose Up\nALTER TABLE first ADD COLUMN a int;\n" +
+			"ALTER TABLE second ADD COLUMN a int;")}}
+	url := pgtest.NewEmptyDatabase(t)
+	s := pgtest.Open(t, url)
+	if err := s.MigrateTo(t.Context(), files, 1); err != nil {
+		t.Fatal(err)
+	}
+	older := connectTo(t, url)
+	// Whoever looks first is the one that is ended.
+	toRun(t, older, "SET deadlock_timeout = '60s'")
+	tx, err := older.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	toRun(t, older, "SELECT FROM second")
+	migrated := make(chan error, 1)
+	go func() { migrated <- s.Migrate(t.Context(), files) }()
+	watch := connectTo(t, url)
+	for waits := false; !waits; {
+		err := watch.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks
+			WHERE NOT granted AND relation = 'second'::regclass)`).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	toRun(t, older, "SELECT FROM first")
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-migrated; err != nil {
+		t.Error(err)
+	}
+	toRun(t, older, "SELECT first.a, second.a FROM first, second")
 }
 
 // A schema from the future stops an old binary before it can misread it.
