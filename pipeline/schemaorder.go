@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // orderKey is the annotation of a schema that lists its properties in the order in which they
@@ -31,7 +32,8 @@ func (d *DeclaredComponent) UnmarshalJSON(text []byte) error {
 }
 
 // NotePropertyOrder notes in a schema, and in those within it, in which order the text that it was
-// read from has its properties. An order that is noted already stays.
+// read from has its properties. An order that is noted already stays. That of the alphabet is what
+// schemas have without a note, such as those that were stored before orders were noted.
 func NotePropertyOrder(schema any, text []byte) {
 	object, ok := schema.(map[string]any)
 	var parts map[string]json.RawMessage
@@ -39,8 +41,12 @@ func NotePropertyOrder(schema any, text []byte) {
 		return
 	}
 	names := listNames(parts["properties"])
-	if _, noted := object[orderKey]; !noted && len(names) > 1 {
-		object[orderKey] = names
+	if _, noted := object[orderKey]; !noted && !slices.IsSorted(names) {
+		order := make([]any, len(names))
+		for i, name := range names {
+			order[i] = name
+		}
+		object[orderKey] = order
 	}
 	NotePropertyOrder(object["items"], parts["items"])
 	for _, group := range []string{"properties", "$defs"} {
@@ -56,7 +62,7 @@ func NotePropertyOrder(schema any, text []byte) {
 }
 
 // listNames returns the names of a JSON object as they were written.
-func listNames(text []byte) (names []any) {
+func listNames(text []byte) (names []string) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
 		return nil
@@ -66,7 +72,7 @@ func listNames(text []byte) (names []any) {
 		if err != nil {
 			return nil
 		}
-		names = append(names, name)
+		names = append(names, name.(string)) // A decoder returns no other token for a name.
 		var value json.RawMessage
 		if decoder.Decode(&value) != nil {
 			return nil

@@ -13,6 +13,7 @@ import (
 func TestDeclaredComponent_KeepsTheOrderOfProperties(t *testing.T) {
 	const text = `{"parameters": {"type": "object", "properties": {
 		"zone": {"type": "string"},
+		"sorted": {"properties": {"a": {}, "b": {}}},
 		"account": {"type": "object", "properties": {"user": {}, "domain": {}, "a": {}}},
 		"properties": {"type": "array", "items": {"properties": {"two": {}, "one": {}}}}}},
 		"outputs": {"properties": {"url": {}, "id": {}}}}`
@@ -28,18 +29,20 @@ func TestDeclaredComponent_KeepsTheOrderOfProperties(t *testing.T) {
 	}
 	for _, one := range []struct {
 		got  any
-		want []any
+		want any
 	}{
-		{at(d.Parameters, "x-order"), []any{"zone", "account", "properties"}},
+		{at(d.Parameters, "x-order"), []any{"zone", "sorted", "account", "properties"}},
 		{at(d.Parameters, "properties", "account", "x-order"), []any{"user", "domain", "a"}},
 		{at(d.Parameters, "properties", "properties", "items", "x-order"), []any{"two", "one"}},
 		{at(d.Outputs, "x-order"), []any{"url", "id"}},
+		// The order of the alphabet needs no note.
+		{at(d.Parameters, "properties", "sorted", "x-order"), nil},
 	} {
 		if !reflect.DeepEqual(one.got, one.want) {
 			t.Errorf("the order is %v, want %v", one.got, one.want)
 		}
 	}
-	if names := at(d.Parameters, "properties").(map[string]any); len(names) != 3 {
+	if names := at(d.Parameters, "properties").(map[string]any); len(names) != 4 {
 		t.Errorf("the properties became %v", names)
 	}
 	again, err := json.Marshal(d)
