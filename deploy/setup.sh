@@ -243,6 +243,24 @@ secret pgpass passfile nullops "$(<secrets/postgres_password)"
 secret controlplane_pgpass passfile nullops_controlplane "$(password)"
 secret ingress_pgpass passfile nullops_ingress "$(password)"
 
+# Secrets that only you know are in a file too. One was a variable in .env once.
+settings=secrets/settings.yaml
+if [[ ! -e $settings ]]; then
+  bucket=$(recall NULLOPS_BACKUP_S3_SECRET | sed "s/^\(['\"]\)\(.*\)\1\$/\2/")
+  cat >"$settings.new" <<'END'
+# Settings of the control plane that are secrets, and all others that .env cannot set; 'nullops settings'
+# lists them. After a change: docker compose restart controlplane
+#
+# mail: {password: "…"}
+# oidc: {secret: "…"}
+# backup: {s3: {secret: "…"}}
+END
+  [[ -z $bucket ]] || printf "backup: {s3: {secret: '%s'}}\n" "${bucket//\'/\'\'}" >>"$settings.new"
+  chmod 644 "$settings.new"
+  mv "$settings.new" "$settings"
+  [[ -z $bucket ]] || sed -i '/^NULLOPS_BACKUP_S3_SECRET=/d' .env
+fi
+
 # --- An upgrade: first what could stop it, and a backup --------------------------
 
 if [[ -n $before && $before != "$(docker image inspect --format '{{.Id}}' "$image")" ]]; then

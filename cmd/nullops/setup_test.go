@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // setupMachine is a machine on which deploy/setup.sh finds what a test puts there: programs that
@@ -225,6 +227,37 @@ func TestSetup_GoesOnAfterAnInterruption(t *testing.T) {
 	kept, _ := filepath.Glob(filepath.Join(m.dir, "backups", "before-v2-*.backup"))
 	if len(kept) != 1 || readFile(t, kept[0]) != "a backup\n" {
 		t.Errorf("the backup before the upgrade: %v", kept)
+	}
+}
+
+// Secrets are in files, since everybody who may inspect a container sees its variables. The one
+// that was a variable before moves, and what a person writes stays.
+func TestSetup_MovesSecretsOutOfVariables(t *testing.T) {
+	m := newSetupMachine(t)
+	m.runsOlder(t, ":", "echo a backup")
+	writeFile(t, filepath.Join(m.dir, ".env"), "NULLOPS_MAIL_SERVER=mail.example.org:587\n"+
+		"NULLOPS_BACKUP_S3_SECRET=\"it's=a #secret\"\n", 0o600)
+	m.sets(t)
+	file := filepath.Join(m.dir, "secrets", "settings.yaml")
+	var got struct {
+		Backup struct{ S3 struct{ Secret string } }
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, file)), &got); err != nil ||
+		got.Backup.S3.Secret != "it's=a #secret" {
+		t.Errorf("%v: the settings are %s", err, readFile(t, file))
+	}
+	if got := readFile(t, filepath.Join(m.dir, ".env")); strings.Contains(got, "S3_SECRET") ||
+		!strings.Contains(got, "MAIL_SERVER=mail") {
+		t.Errorf(".env has %s", got)
+	}
+	writeFile(t, file, "mail: {password: given later}", 0o644)
+	m.sets(t)
+	if got := readFile(t, file); got != "mail: {password: given later}" {
+		t.Errorf("what a person wrote became %q", got)
+	}
+	if text := readFile(t, "../../deploy/compose.yaml"); regexp.MustCompile(
+		`\$\{NULLOPS_\w*(SECRET|PASSWORD|TOKEN|KEYS)\b`).MatchString(text) {
+		t.Error("compose.yaml passes a secret as a variable")
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
@@ -45,16 +43,8 @@ func (b BackupSettings) check() error {
 }
 
 func (b BackupSettings) target() (backup.Target, error) {
-	secret := b.S3.Secret
-	if b.S3.File != "" {
-		text, err := os.ReadFile(b.S3.File)
-		if err != nil {
-			return nil, fmt.Errorf("setting backup.s3.file: %w", err)
-		}
-		secret = strings.TrimSpace(string(text))
-	}
 	t, err := backup.NewTarget(b.To, backup.S3Access{Endpoint: b.S3.Endpoint, Region: b.S3.Region,
-		Key: b.S3.Key, Secret: controlplane.NewPlain(secret)})
+		Key: b.S3.Key, Secret: controlplane.NewPlain(b.S3.Secret)})
 	if err != nil {
 		return nil, fmt.Errorf("setting backup.to: %w", err)
 	}

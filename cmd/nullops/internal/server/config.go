@@ -264,25 +264,28 @@ func (s *Settings) fillDerived() error {
 	if s.Ingress.URL == "" {
 		s.Ingress.URL = urlOf(s.Ingress.Listen)
 	}
-	if err := readKeysFile("master.file", s.Master.File, &s.Master.Keys); err != nil {
-		return err
-	}
-	if err := readKeysFile("ingress.file", s.Ingress.File, &s.Ingress.Keys); err != nil {
-		return err
-	}
-	return s.OIDC.readSecretFile()
+	return s.readSecretFiles()
 }
 
-// readKeysFile reads keys from a file unless they are set.
-func readKeysFile(name, file string, keys *string) error {
-	if *keys != "" || file == "" {
+// readSecretFiles fills in the secrets that are files: variables and flags are seen by others.
+func (s *Settings) readSecretFiles() error {
+	return errors.Join(
+		readSecretFile("master.file", s.Master.File, &s.Master.Keys),
+		readSecretFile("ingress.file", s.Ingress.File, &s.Ingress.Keys),
+		readSecretFile("oidc.file", s.OIDC.File, &s.OIDC.Secret),
+		readSecretFile("backup.s3.file", s.Backup.S3.File, &s.Backup.S3.Secret))
+}
+
+// readSecretFile reads a secret from a file unless it is set.
+func readSecretFile(name, file string, secret *string) error {
+	if *secret != "" || file == "" {
 		return nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return fmt.Errorf("setting %s: %w", name, err)
 	}
-	*keys = strings.TrimSpace(string(text))
+	*secret = strings.TrimSpace(string(text))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -64,6 +65,35 @@ func TestHTTPSettings_InternalURL(t *testing.T) {
 		h.Internal = bad
 		if err := h.check(); err == nil || !strings.Contains(err.Error(), "http.internal") {
 			t.Errorf("http.internal %q: %v", bad, err)
+		}
+	}
+}
+
+// A secret is the text of its file, without the end of the line. An empty file is none; a missing one
+// is named.
+func TestLoadSettings_ReadsSecretFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	for setting, read := range map[string]func(Settings) string{
+		"master":    func(s Settings) string { return s.Master.Keys },
+		"ingress":   func(s Settings) string { return s.Ingress.Keys },
+		"oidc":      func(s Settings) string { return s.OIDC.Secret },
+		"backup.s3": func(s Settings) string { return s.Backup.S3.Secret },
+	} {
+		environ := []string{"NULLOPS_" + strings.ToUpper(strings.ReplaceAll(setting, ".", "_")) +
+			"_FILE=" + file}
+		_ = os.Remove(file)
+		if _, err := loadSettings(nil, environ); err == nil ||
+			!strings.Contains(err.Error(), "setting "+setting+".file: ") {
+			t.Errorf("%s: without the file it says %v", setting, err)
+		}
+		for text, want := range map[string]string{"": "", "a=b c\n": "a=b c"} {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := loadSettings(nil, environ)
+			if err != nil || read(got) != want {
+				t.Errorf("%s: %q became %q, %v", setting, text, read(got), err)
+			}
 		}
 	}
 }

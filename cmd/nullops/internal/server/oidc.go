@@ -3,25 +3,11 @@ package server
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 )
-
-// readSecretFile reads the secret's file.
-func (o *OIDCSettings) readSecretFile() error {
-	if o.Secret != "" || o.File == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.File)
-	if err != nil {
-		return fmt.Errorf("setting oidc.file: %w", err)
-	}
-	o.Secret = strings.TrimSpace(string(text))
-	return nil
-}
 
 func (o OIDCSettings) check() error {
 	if o.Issuer == "" {
