@@ -509,7 +509,14 @@ func TestListServiceTags_ManyTags(t *testing.T) {
 		}
 		return p
 	}
+	// What tags mean is asked for within a time, so a busy machine may need several pages for the sixty
+	// of the highest version.
 	first := page("", catalog.Newest)
+	for asked := int64(0); asked != manifests.Load(); {
+		asked = manifests.Load()
+		first = page("", catalog.Newest)
+	}
+	asked := manifests.Load()
 	for _, order := range []catalog.TagOrder{catalog.Newest, catalog.ByVersion} {
 		p := page("", order)
 		// promise: I-05
@@ -526,9 +533,9 @@ func TestListServiceTags_ManyTags(t *testing.T) {
 		p.Items[0].Tag != "v1.12349.0-main" || p.Items[10].Tag != "v1.1234.0-main" {
 		t.Errorf("search: %+v", p)
 	}
-	// Sixty of the highest, for their dates, and the eleven found.
-	if lists.Load() != 1 || manifests.Load() > 71 {
-		t.Errorf("the registry was asked %d times for its list, %d times for an image", lists.Load(),
-			manifests.Load())
+	// For the eleven that were found, and for none that was shown before.
+	if lists.Load() != 1 || manifests.Load()-asked > 11 {
+		t.Errorf("the registry was asked %d times for its list, %d times more for an image",
+			lists.Load(), manifests.Load()-asked)
 	}
 }

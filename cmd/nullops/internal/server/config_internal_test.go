@@ -69,8 +69,8 @@ func TestHTTPSettings_InternalURL(t *testing.T) {
 	}
 }
 
-// A secret is the text of its file, without the end of the line. An empty file is none; a missing one
-// is named.
+// A secret is the text of its file, without the end of the line. An empty file is none, and a
+// missing one is named.
 func TestLoadSettings_ReadsSecretFiles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	for setting, read := range map[string]func(Settings) string{
