@@ -509,8 +509,8 @@ func TestListServiceTags_ManyTags(t *testing.T) {
 		}
 		return p
 	}
-	// What tags mean is asked for within a time, so a busy machine may need several pages for the sixty
-	// of the highest version.
+	// What tags mean is asked for within a time, so a busy machine may need several pages for the
+	// sixty of the highest version.
 	first := page("", catalog.Newest)
 	for asked := int64(0); asked != manifests.Load(); {
 		asked = manifests.Load()

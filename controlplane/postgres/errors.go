@@ -22,12 +22,19 @@ const (
 	codeSerialization = "40001"
 	codeDeadlock      = "40P01"
 	codeStarting      = "57P03"
+	codeLockTimeout   = "55P03"
 )
 
 // isRetryable reports whether PostgreSQL asks to retry the transaction.
 func isRetryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == codeSerialization || pg.Code == codeDeadlock)
+}
+
+// isLockTimeout reports whether a statement waited for a lock longer than lock_timeout says.
+func isLockTimeout(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == codeLockTimeout
 }
 
 // markAway adds ErrDatabaseAway to an error of the connection, or of a server that is

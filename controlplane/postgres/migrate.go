@@ -2,15 +2,19 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"github.com/nullops/nullops/internal/wait"
 )
 
 // migrationLock is the advisory lock that lets one process migrate at a time.
@@ -36,17 +40,50 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
 	})
 }
 
+const (
+	// lockPatience is how long a migration waits for a table: everybody who comes after it waits too,
+	// readers among them.
+	lockPatience = 3 * time.Second
+	// lockPause is how long it lets the others go on then, and lockTries how often it tries: more than
+	// ten minutes, for a backup of a large database.
+	lockPause = time.Second
+	lockTries = 200
+)
+
 // applyMigrations applies what is missing. During an upgrade the release before still works in the
-// same tables, and PostgreSQL ends one of two transactions that wait for each other: a migration
-// that it ended was rolled back as a whole, and begins again.
+// same tables. A migration that waited for one too long, or that PostgreSQL ended because two
+// transactions waited for each other, was rolled back as a whole, and begins again.
 func applyMigrations(ctx context.Context, p *goose.Provider) error {
-	const tries = 20
 	for try := 1; ; try++ {
 		_, err := p.Up(ctx)
-		if err == nil || try == tries || !isRetryable(err) {
+		if !isRetryable(err) && !isLockTimeout(err) {
+			return err
+		}
+		if try == lockTries {
+			return fmt.Errorf("%w; another transaction holds a table that it needs, such as that of "+
+				"a backup. Wait until it is over, and try again", err)
+		}
+		if err := wait.Sleep(ctx, lockPause); err != nil {
 			return err
 		}
 	}
+}
+
+// patientLocker is goose's lock, which also bounds how long statements of its connection wait for
+// tables.
+type patientLocker struct{ lock.SessionLocker }
+
+func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	if err := l.SessionLocker.SessionLock(ctx, conn); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockPatience.Milliseconds()))
+	return err
+}
+
+func (l patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "RESET lock_timeout")
+	return errors.Join(err, l.SessionLocker.SessionUnlock(ctx, conn))
 }
 
 // RefuseNewer returns an error if the schema is newer than the files. It changes nothing.
@@ -126,7 +163,7 @@ func withProvider(pool *pgxpool.Pool, files fs.FS, fn func(*goose.Provider) erro
 		return fmt.Errorf("migration lock: %w", err)
 	}
 	p, err := goose.NewProvider(goose.DialectPostgres, db, files,
-		goose.WithSessionLocker(locker))
+		goose.WithSessionLocker(patientLocker{locker}))
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}

@@ -218,27 +218,71 @@ func TestMigrate_KeepsTheRowsOfEachOlderVersion(t *testing.T) {
 // wait for each other, PostgreSQL ends one: if it is the migration, it begins again.
 func TestMigrate_BeginsAgainAfterADeadlock(t *testing.T) {
 	t.Parallel()
-	files := fstest.MapFS{
+	m := newTwoTables(t)
+	// Whoever looks first is the one that is ended.
+	toRun(t, m.older, "SET deadlock_timeout = '60s'")
+	tx := m.hold(t)
+	m.start(t)
+	toRun(t, m.older, "SELECT FROM first")
+	m.finish(t, tx)
+}
+
+// Who reads a table for long, as a backup does, holds up the migration, and the migration does not
+// hold up everybody else meanwhile.
+func TestMigrate_LetsOthersReadWhileItWaits(t *testing.T) {
+	t.Parallel()
+	m := newTwoTables(t)
+	tx := m.hold(t)
+	m.start(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if _, err := connectTo(t, m.url).Exec(ctx, "SELECT FROM second"); err != nil {
+		t.Errorf("a reader waited for the migration: %v", err)
+	}
+	m.finish(t, tx)
+}
+
+// twoTables is a database with a migration that changes two tables, and a connection of the
+// release before.
+type twoTables struct {
+	url      string
+	files    fstest.MapFS
+	older    *pgx.Conn
+	migrated chan error
+}
+
+func newTwoTables(t *testing.T) *twoTables {
+	t.Helper()
+	m := &twoTables{url: pgtest.NewEmptyDatabase(t), migrated: make(chan error, 1)}
+	m.files = fstest.MapFS{
 		"00001_tables.sql": {Data: []byte("-- +goose Up\nCREATE TABLE first ();\n" +
 			"CREATE TABLE second ();")},
 		"00002_both.sql": {Data: []byte("-- +goose Up\nALTER TABLE first ADD COLUMN a int;\n" +
 			"ALTER TABLE second ADD COLUMN a int;")}}
-	url := pgtest.NewEmptyDatabase(t)
-	s := pgtest.Open(t, url)
-	if err := s.MigrateTo(t.Context(), files, 1); err != nil {
+	if err := pgtest.Open(t, m.url).MigrateTo(t.Context(), m.files, 1); err != nil {
 		t.Fatal(err)
 	}
-	older := connectTo(t, url)
-	// Whoever looks first is the one that is ended.
-	toRun(t, older, "SET deadlock_timeout = '60s'")
-	tx, err := older.Begin(t.Context())
+	m.older = connectTo(t, m.url)
+	return m
+}
+
+// hold begins a transaction that reads the second table.
+func (m *twoTables) hold(t *testing.T) pgx.Tx {
+	t.Helper()
+	tx, err := m.older.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	toRun(t, older, "SELECT FROM second")
-	migrated := make(chan error, 1)
-	go func() { migrated <- s.Migrate(t.Context(), files) }()
-	watch := connectTo(t, url)
+	toRun(t, m.older, "SELECT FROM second")
+	return tx
+}
+
+// start starts the migration, and returns when it waits for the second table.
+func (m *twoTables) start(t *testing.T) {
+	t.Helper()
+	s := pgtest.Open(t, m.url)
+	go func() { m.migrated <- s.Migrate(t.Context(), m.files) }()
+	watch := connectTo(t, m.url)
 	for waits := false; !waits; {
 		err := watch.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks
 			WHERE NOT granted AND relation = 'second'::regclass)`).Scan(&waits)
@@ -246,14 +290,18 @@ func TestMigrate_BeginsAgainAfterADeadlock(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	toRun(t, older, "SELECT FROM first")
+}
+
+// finish ends the transaction, and waits until the migration has succeeded.
+func (m *twoTables) finish(t *testing.T, tx pgx.Tx) {
+	t.Helper()
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-migrated; err != nil {
+	if err := <-m.migrated; err != nil {
 		t.Error(err)
 	}
-	toRun(t, older, "SELECT first.a, second.a FROM first, second")
+	toRun(t, m.older, "SELECT first.a, second.a FROM first, second")
 }
 
 // A schema from the future stops an old binary before it can misread it.
