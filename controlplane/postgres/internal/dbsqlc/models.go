@@ -1318,13 +1318,14 @@ type Verdict struct {
 }
 
 type VerdictImage struct {
-	VerdictID  string
-	Image      string
-	Digest     string
-	AttachedAt *time.Time
-	Problem    string
-	Attempts   int32
-	DueAt      time.Time
+	VerdictID    string
+	Image        string
+	Digest       string
+	AttachedAt   *time.Time
+	Problem      string
+	Attempts     int32
+	DueAt        time.Time
+	ClaimedUntil *time.Time
 }
 
 type VerdictKey struct {
