@@ -989,6 +989,7 @@ type ReviewRule struct {
 	Data        string
 	Schedule    []byte
 	NextRunAt   *time.Time
+	Refusal     string
 }
 
 type RouteRow struct {
