@@ -204,7 +204,7 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 	}
 }
 
-// slowRegistry takes a while for each statement, and notices two that it gets for one image at once.
+// slowRegistry takes a while for each statement, and notices two that come for one image at once.
 type slowRegistry struct {
 	images
 	mu       sync.Mutex
