@@ -83,6 +83,9 @@ func platformAlertRules() []AlertRule {
 	return []AlertRule{
 		{"rule.schedule", SeverityWarning, 0, "The schedule of rule {label} failed: {detail}",
 			"Open the rule: its results say what is missing. It tries again at its next time.", "/rules"},
+		{"rule.refused", SeverityWarning, 0,
+			"The code host refuses what rule {label} tells it: {detail}",
+			"Give the rule a token that is valid and may write comments and statuses there.", "/rules"},
 		{"registry.failing", SeverityWarning, 2 * time.Minute, "Registry {label} fails: {detail}",
 			"Test it on the page Registries; check its address, credentials and certificate.",
 			"/registries"},

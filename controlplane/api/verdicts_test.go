@@ -2,21 +2,28 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/accounts"
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/controlplane/catalog"
+	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/controlplane/registry"
 )
 
 // addTesters lets the members of a team that may read the project say verdicts.
@@ -194,6 +201,75 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 	if want := controlplane.ImageReferences(d.Versions); !slices.Equal(named, want) ||
 		statement.Predicate.Result != "PASSED" || statement.Predicate.TestedBy != "root" {
 		t.Errorf("the statement is %s; want the images %v", payload, want)
+	}
+}
+
+// slowRegistry takes a while for each statement, and notices two that come for one image at once.
+type slowRegistry struct {
+	images
+	mu       sync.Mutex
+	writing  map[string]bool
+	taken    int
+	together int
+}
+
+func (r *slowRegistry) Attach(_ context.Context, _ registry.Source, digest string,
+	_ registry.Artifact) error {
+	r.mu.Lock()
+	if r.writing[digest] {
+		r.together++
+	}
+	r.writing[digest], r.taken = true, r.taken+1
+	r.mu.Unlock()
+	time.Sleep(100 * time.Millisecond)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writing[digest] = false
+	return nil
+}
+
+// Verdicts that are given at once, on deployments with the same images, are attached one after the
+// other, however many control planes there are: where a registry has no API for what is attached,
+// the second writer of an image's index would undo what the first wrote.
+func TestVerdict_OneAtATimeIsAttachedToAnImage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d := w.deployedFirst()
+	root := w.token("root")
+	set := w.listVerdicts(d, root).DigestSet
+	slow := &slowRegistry{writing: map[string]bool{}}
+	shared := catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: slow,
+		Log: slog.New(slog.DiscardHandler)})
+	attach := lifecycle.New(lifecycle.Config{Store: w.store, Catalog: shared, Keys: w.keys,
+		Log: slog.New(slog.DiscardHandler)})
+	var control sync.WaitGroup
+	for _, outcome := range []string{"passed", "failed", "passed", "failed"} {
+		if a := w.giveVerdict(d, root, outcome, "", set); a.status != http.StatusCreated {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		control.Go(func() {
+			if err := attach.AttachVerdicts(t.Context(), system); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	control.Wait()
+	if err := attach.AttachVerdicts(t.Context(), system); err != nil {
+		t.Fatal(err)
+	}
+	all := w.listVerdicts(d, root).Items
+	for _, v := range all {
+		for _, i := range *v.Images {
+			if i.AttachedAt == nil {
+				t.Errorf("verdict %s is not attached to %s", v.Id, i.Image)
+			}
+		}
+	}
+	// promise: W-06
+	if want := len(all) * len(*all[0].Images); slow.taken != want || slow.together > 0 {
+		t.Errorf("%d statements were attached, %d at the same time as another; want %d",
+			slow.taken, slow.together, want)
 	}
 }
 

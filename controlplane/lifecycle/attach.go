@@ -18,6 +18,10 @@ const (
 	shortestAttach  = 10 * time.Second
 	longestAttach   = time.Hour
 	maxAttachReason = 1000
+	// attachRound is how long one round goes on: a registry that never answers must not hold up what
+	// else is to be done. What is left is claimed again when its claim is over.
+	attachRound = 30 * time.Second
+	attachClaim = 2 * time.Minute
 )
 
 // AttachVerdicts attaches the statements of verdicts to images in their registries, as far as it is
@@ -27,11 +31,15 @@ func (l *Lifecycle) AttachVerdicts(ctx context.Context, actor access.Actor) erro
 		return err
 	}
 	var due []controlplane.PendingAttachment
-	err := l.store.Read(ctx, func(tx *postgres.Tx) (err error) {
-		due, err = tx.Verdicts().ListDue(ctx, mostAttempts, attachedAtOnce)
+	err := l.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
+		due, err = tx.Verdicts().Claim(ctx, attachClaim, mostAttempts, attachedAtOnce)
 		return err
 	})
+	end := time.Now().Add(attachRound)
 	for _, p := range due {
+		if time.Now().After(end) {
+			break
+		}
 		err = errors.Join(err, l.attachVerdict(ctx, actor, p))
 	}
 	return err

@@ -118,6 +118,16 @@ func (t ReviewRules) SetNextRun(
 	return nil
 }
 
+// SetRefusal stores what a rule's code host refused; empty if it took what it was told.
+func (t ReviewRules) SetRefusal(
+	ctx context.Context, id controlplane.ReviewRuleID, refusal string,
+) error {
+	if err := t.q.SetRuleRefusal(ctx, refusal, string(id)); err != nil {
+		return fmt.Errorf("store what a code host refused: %w", translateError(err))
+	}
+	return nil
+}
+
 // Delete removes it with its reviews.
 func (t ReviewRules) Delete(ctx context.Context, id controlplane.ReviewRuleID) error {
 	if err := t.q.DeleteReviewRule(ctx, string(id)); err != nil {

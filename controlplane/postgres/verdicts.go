@@ -125,14 +125,18 @@ func (t Verdicts) addImages(
 	return all, nil
 }
 
-// ListDue returns up to most statements that are to be attached, of those that were tried less
-// than so often.
-func (t Verdicts) ListDue(
-	ctx context.Context, attempts, most int,
+// Claim returns up to most statements that are to be attached, of those that were tried less than
+// so often. Until the time of the claim is over or they are recorded, nobody else gets one that is
+// to be attached to the same image.
+func (t Verdicts) Claim(
+	ctx context.Context, claim time.Duration, attempts, most int,
 ) ([]controlplane.PendingAttachment, error) {
-	rows, err := t.q.ListDueVerdictImages(ctx, int32(attempts), int32(most))
+	if err := t.q.LockVerdictImages(ctx); err != nil {
+		return nil, fmt.Errorf("lock statements to attach: %w", translateError(err))
+	}
+	rows, err := t.q.ClaimVerdictImages(ctx, claim.Seconds(), int32(attempts), int32(most))
 	if err != nil {
-		return nil, fmt.Errorf("list statements to attach: %w", err)
+		return nil, fmt.Errorf("claim statements to attach: %w", translateError(err))
 	}
 	all := make([]controlplane.PendingAttachment, len(rows))
 	for i, r := range rows {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -34,17 +35,23 @@ func (c *Client) Attach(ctx context.Context, s Source, digest string, a Artifact
 		return err
 	}
 	defer q.cancel()
-	if err := q.attachArtifact(digest, a); err != nil {
+	subject, err := remote.Head(q.repo.Digest(digest), q.options...)
+	if err != nil {
+		return c.explainMissing(s, digest, q, err)
+	}
+	if err := q.attachArtifact(*subject, a); err != nil {
 		return c.explainAttach(s, digest, q, err)
 	}
 	return nil
 }
 
-func (q *conversation) attachArtifact(digest string, a Artifact) error {
-	subject, err := remote.Head(q.repo.Digest(digest), q.options...)
+func (q *conversation) attachArtifact(subject v1.Descriptor, a Artifact) error {
+	// It signs in once for all that is to be written.
+	pusher, err := remote.NewPusher(q.options...)
 	if err != nil {
 		return err
 	}
+	options := append(slices.Clone(q.options), remote.Reuse(pusher))
 	content := static.NewLayer(a.Content, types.MediaType(a.Type))
 	// The config's type names the artifact for registries that do not read the manifest's own.
 	config := static.NewLayer([]byte("{}"), types.MediaType(a.Type))
@@ -53,7 +60,7 @@ func (q *conversation) attachArtifact(digest string, a Artifact) error {
 		Subject: &v1.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest,
 			Size: subject.Size}}}
 	for _, layer := range []v1.Layer{config, content} {
-		if err := remote.WriteLayer(q.repo, layer, q.options...); err != nil {
+		if err := remote.WriteLayer(q.repo, layer, options...); err != nil {
 			return err
 		}
 	}
@@ -73,7 +80,7 @@ func (q *conversation) attachArtifact(digest string, a Artifact) error {
 	if err != nil {
 		return err
 	}
-	return remote.Put(q.repo.Digest(hash.String()), m, q.options...)
+	return remote.Put(q.repo.Digest(hash.String()), m, options...)
 }
 
 func describeLayer(layer v1.Layer, kind string) (d v1.Descriptor, err error) {
@@ -92,16 +99,28 @@ func (m manifest) RawManifest() ([]byte, error) { return json.Marshal(m.Manifest
 
 func (m manifest) MediaType() (types.MediaType, error) { return m.Manifest.MediaType, nil }
 
-// explainAttach distinguishes a registry that lets us read but not write.
+// explainAttach distinguishes a registry that lets us read but not write, and one that refuses what
+// we write, such as one whose tags may not change.
 func (c *Client) explainAttach(s Source, digest string, q *conversation, err error) error {
 	answer, ok := errors.AsType[*transport.Error](err)
-	denied := ok && (answer.StatusCode == http.StatusUnauthorized ||
-		answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusMethodNotAllowed)
-	if denied {
-		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "registry_read_only",
-			Message: fmt.Sprintf("registry %s does not let us write to %s", s.Registry.Host,
-				s.Repository),
-			Remedy: "Give the registry's user the right to push to this repository.", Cause: err}
+	if !ok || answer.StatusCode/100 != 4 || answer.StatusCode == http.StatusTooManyRequests {
+		return c.explainMissing(s, digest, q, err)
 	}
-	return c.explainMissing(s, digest, q, err)
+	switch answer.StatusCode {
+	// The image was there: who may not write is told that there is no such thing.
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed:
+		return unavailableError("registry_read_only", fmt.Sprintf(
+			"registry %s does not let us write to %s", s.Registry.Host, s.Repository),
+			"Give the registry's user the right to push to this repository.", err)
+	default:
+		said := http.StatusText(answer.StatusCode)
+		for _, d := range answer.Errors {
+			said = string(d.Code) + " " + d.Message
+		}
+		return unavailableError("registry_refuses", fmt.Sprintf(
+			"registry %s takes no statement beside images of %s: it answers %d, %s",
+			s.Registry.Host, s.Repository, answer.StatusCode, controlplane.ClipText(said)),
+			"Have it allow artifacts, and tags that begin with sha256- to change.", err)
+	}
 }

@@ -2,10 +2,12 @@ package registry_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -115,5 +117,52 @@ func TestAttach_SaysWhyNot(t *testing.T) {
 		sampleArtifact())
 	if controlplane.CodeOf(err) != "image_gone" {
 		t.Errorf("an image that is gone: %v", err)
+	}
+}
+
+// A registry that refuses what is written says what it minds; one that denies that a repository is
+// there to those who may only read it does not pass for one whose image is gone. All is written
+// with one sign-in: each costs a slow registry's time.
+func TestAttach_SaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	inner := ggcr.New(ggcr.Logger(log.New(io.Discard, "", 0)), ggcr.WithReferrersSupport(false))
+	var refuse atomic.Int64
+	var pings atomic.Int64
+	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v2/" {
+			pings.Add(1)
+		}
+		if status := int(refuse.Load()); status != 0 && r.Method == http.MethodPut &&
+			strings.Contains(r.URL.Path, "/manifests/sha256-") {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, `{"errors":[{"code":"PRECONDITION","message":"tag is immutable"}]}`)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	image := pushSample(t, f.host())
+	c := newClient(t, registry.Config{})
+	pings.Store(0)
+	if err := c.Attach(t.Context(), plainSource(f.host()), image.DigestStr(),
+		sampleArtifact()); err != nil {
+		t.Fatal(err)
+	}
+	if n := pings.Load(); n > 2 {
+		t.Errorf("it signed in %d times", n)
+	}
+	for status, want := range map[int]string{
+		http.StatusPreconditionFailed:    "it answers 412, PRECONDITION tag is immutable",
+		http.StatusNotFound:              "does not let us write",
+		http.StatusRequestEntityTooLarge: "it answers 413",
+		http.StatusServiceUnavailable:    "answers with error 503",
+	} {
+		refuse.Store(int64(status))
+		another := sampleArtifact()
+		another.Content = fmt.Appendf(nil, `{"said":%d}`, status)
+		err := c.Attach(t.Context(), plainSource(f.host()), image.DigestStr(), another)
+		said, ok := errors.AsType[*controlplane.Error](err)
+		if !ok || !strings.Contains(said.Message, want) || said.Remedy == "" {
+			t.Errorf("%d: %+v", status, err)
+		}
 	}
 }

@@ -166,11 +166,15 @@ func (r *Reviews) removeDeployment(ctx context.Context, rule controlplane.Review
 	if controlplane.CodeOf(err) == nameTaken {
 		d, err = nil, nil // nothing of ours is left
 	}
+	if err != nil {
+		return err
+	}
+	// Nobody is at an update that is being prepared: it does not wait for those who are at the rest.
+	waits, err := r.removeNext(ctx, rule, x)
 	if err != nil || d != nil && r.waitsForVisitors(x, *d, isRemoved) {
 		return err
 	}
-	waits, err := r.removeBeside(ctx, rule, x)
-	if err != nil {
+	if err := r.removeFormers(ctx, x); err != nil {
 		return err
 	}
 	if d == nil && waits {

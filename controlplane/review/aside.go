@@ -223,15 +223,10 @@ func (r *Reviews) supersedeNext(ctx context.Context, rule controlplane.ReviewRul
 	return nil
 }
 
-// removeBeside removes what is prepared beside a review's deployment, and what it replaced, unless
-// a person holds that. It reports whether the first is still there.
-func (r *Reviews) removeBeside(ctx context.Context, rule controlplane.ReviewRule,
+// removeNext removes what is prepared beside a review's deployment, and reports whether that is
+// still there.
+func (r *Reviews) removeNext(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) (waits bool, err error) {
-	if x.DeploymentID != "" {
-		if _, err := r.Lifecycle.RemoveFormers(ctx, worker, x.DeploymentID, 0); err != nil {
-			return false, err
-		}
-	}
 	next, err := r.findNext(ctx, rule, x)
 	if controlplane.CodeOf(err) == nameTaken {
 		return false, nil
@@ -240,6 +235,15 @@ func (r *Reviews) removeBeside(ctx context.Context, rule controlplane.ReviewRule
 		return false, err
 	}
 	return true, r.takeDown(ctx, *next)
+}
+
+// removeFormers removes what a review's deployment replaced, unless a person holds that.
+func (r *Reviews) removeFormers(ctx context.Context, x *controlplane.Review) error {
+	if x.DeploymentID == "" {
+		return nil
+	}
+	_, err := r.Lifecycle.RemoveFormers(ctx, worker, x.DeploymentID, 0)
+	return err
 }
 
 // reasonOf says why a deployment failed.

@@ -402,6 +402,68 @@ func TestAside_ALabelStormChangesNothing(t *testing.T) {
 	s.expectTold("", "", "")
 }
 
+// What is prepared ends at once when its pull request is closed, though what runs stays while
+// somebody is there. Opened again and pushed to meanwhile, however often, nothing is half switched.
+func TestAside_ClosedWhileAnUpdateIsPrepared(t *testing.T) {
+	s := newAsideStory(t)
+	first, _ := s.find("hub-12")
+	hosts := s.hosts(first.ID)
+	s.execSQL("INSERT INTO deployment_visitors (deployment_id, visitor, kind, user_id, label) " +
+		"VALUES ('" + string(first.ID) + "', 'somebody', 'guest', NULL, 'somebody')")
+	goalOf := func(id controlplane.DeploymentID) controlplane.Goal {
+		d, err := s.Lifecycle.Get(t.Context(), system, id)
+		s.failOnError(err)
+		return d.Goal
+	}
+	n := 2
+	deliver := func(action, state string) {
+		n++
+		s.host.show(state, "c2", n)
+		s.deliverEvent(s.rule, hubEvent(action, 12, "c2", n))
+	}
+	next := s.update(n)
+	s.reportOf(next.ID, controlplane.Applying)
+	deliver("closed", "closed")
+	for range 2 {
+		s.expect(s.look(), controlplane.ReviewCreating, false, "in use by 1 visitor")
+	}
+	// promise: W-01
+	if goalOf(next.ID) != controlplane.GoalGone || goalOf(first.ID) != controlplane.GoalPresent {
+		t.Fatalf("closed, and the update is to be %s, what runs %s", goalOf(next.ID), goalOf(first.ID))
+	}
+	// It became ready on its node before the order to remove it came there.
+	s.reportOf(next.ID, controlplane.Ready)
+	for range 20 {
+		deliver("reopened", "open")
+		s.look()
+		deliver("labeled", "open")
+		deliver("closed", "closed")
+		s.look()
+	}
+	now, _ := s.find("hub-12")
+	if now.ID != first.ID || now.Goal != controlplane.GoalPresent ||
+		!slices.Equal(s.hosts(first.ID), hosts) {
+		t.Fatalf("after the storm, what runs is %+v", now)
+	}
+	deliver("reopened", "open")
+	s.expect(s.look(), controlplane.ReviewCreating, false, "being removed")
+	s.reportOf(next.ID, controlplane.Removing, controlplane.Removed)
+	x := s.look()
+	s.expect(x, controlplane.ReviewCreating, true, "prepared beside")
+	s.reportOf(x.NextID, controlplane.Applying, controlplane.Ready)
+	again := x.NextID
+	s.expect(s.look(), controlplane.ReviewReady, true, "")
+	if now, _ := s.find("hub-12"); now.ID != again || !slices.Equal(s.hosts(again), hosts) {
+		t.Fatalf("after it was opened again, what runs is %+v", now)
+	}
+	deliver("closed", "closed")
+	s.look()
+	if goalOf(again) != controlplane.GoalGone || goalOf(first.ID) != controlplane.GoalPresent {
+		t.Errorf("in the end %s is to be %s, and that whose visitor is there still %s", again,
+			goalOf(again), goalOf(first.ID))
+	}
+}
+
 func newAdmin() access.Actor {
 	return access.User(controlplane.User{ID: controlplane.NewID[controlplane.UserID](), Name: "ada",
 		Role: controlplane.RoleAdmin, Active: true}, nil)

@@ -26,6 +26,7 @@ import (
 func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule,
 	x *controlplane.Review) {
 	err := r.postResult(ctx, rule, x)
+	r.recordRefusal(ctx, rule, err)
 	if err == nil || time.Now().After(x.GiveUpAt.Add(time.Hour)) {
 		x.Told = x.Generation
 		r.posted.forgetReview(x.ID)
@@ -34,6 +35,42 @@ func (r *Reviews) reportResult(ctx context.Context, rule controlplane.ReviewRule
 	r.Log.WarnContext(ctx, "a pull request was not told", "rule", rule.Name, "review", x.Key,
 		"error", err)
 	x.Told, x.DueAt = min(x.Told, x.Generation-1), time.Now().Add(r.Ask)
+}
+
+// recordRefusal stores that a code host refused the rule's token, for those who can change it, or
+// that it took what it was told. Other failures say nothing about the token.
+func (r *Reviews) recordRefusal(ctx context.Context, rule controlplane.ReviewRule, err error) {
+	refusal := describeRefusal(err)
+	if ctx.Err() != nil || err != nil && refusal == "" {
+		return
+	}
+	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+		return tx.ReviewRules().SetRefusal(ctx, rule.ID, refusal)
+	})
+	if err != nil {
+		r.Log.WarnContext(ctx, "what a code host refused was not stored", "rule", rule.Name, "error",
+			err)
+	}
+}
+
+// describeRefusal says what a code host minds about a token; empty if it minds something else.
+func describeRefusal(err error) string {
+	refused, ok := errors.AsType[*refusedError](err)
+	if !ok || refused.wait > 0 {
+		return ""
+	}
+	said := ""
+	switch refused.status {
+	case http.StatusUnauthorized:
+		said = "it does not accept the token of the rule, which may be revoked or too old"
+	case http.StatusForbidden:
+		said = "it does not allow the token of the rule to do that"
+	case http.StatusNotFound:
+		said = "it shows the token of the rule no such repository or pull request"
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s answered %d: %s", refused.source, refused.status, said)
 }
 
 func (r *Reviews) postResult(ctx context.Context, rule controlplane.ReviewRule,

@@ -251,3 +251,50 @@ func TestChanges_FollowsWhatIsNotOlder(t *testing.T) {
 		}
 	}
 }
+
+// A code host that refuses the rule's token is an alert, which says what it answered, until it
+// takes what it is told or the rule gets another token.
+func TestReport_ARefusalIsAnAlert(t *testing.T) {
+	s := newAsideStory(t)
+	refuse := func(status int) {
+		s.host.fail = func(r *http.Request) int {
+			if r.Method == http.MethodGet {
+				return 0
+			}
+			return status
+		}
+		s.execSQL("UPDATE reviews SET told = generation - 1, give_up_at = now() + interval '1 hour'")
+		s.look()
+	}
+	for status, want := range map[int]string{
+		http.StatusUnauthorized:        "github answered 401: it does not accept the token of the rule",
+		http.StatusForbidden:           "github answered 403: it does not allow the token of the rule",
+		http.StatusNotFound:            "github answered 404: it shows the token of the rule no such",
+		http.StatusInternalServerError: "",
+	} {
+		refuse(0)
+		if all := s.alertCauses(); len(all) != 0 {
+			t.Fatalf("it takes what it is told, and %+v are the causes", all)
+		}
+		refuse(status)
+		all := s.alertCauses()
+		if want == "" {
+			if len(all) != 0 {
+				t.Errorf("%d: %+v says something about the token", status, all)
+			}
+			continue
+		}
+		// promise: W-02
+		if len(all) != 1 || all[0].Condition != "rule.refused" || all[0].Label != "hub" ||
+			!strings.HasPrefix(all[0].Detail, want) {
+			t.Errorf("%d: %+v", status, all)
+		}
+	}
+	refuse(http.StatusUnauthorized)
+	s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+		p.Rule.APIURL = s.host.URL
+	})
+	if all := s.alertCauses(); len(all) != 0 {
+		t.Errorf("with another token: %+v", all)
+	}
+}

@@ -10,13 +10,13 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 )
 
-// alertCauses are what is wrong with schedules.
+// alertCauses are what is wrong with rules.
 func (s *story) alertCauses() (all []controlplane.AlertCause) {
 	s.t.Helper()
 	s.failOnError(s.Store.Read(s.t.Context(), func(tx *postgres.Tx) error {
 		found, err := tx.Alerts().ListCauses(s.t.Context(), postgres.AlertLimits{})
 		for _, c := range found {
-			if c.Condition == "rule.schedule" {
+			if strings.HasPrefix(c.Condition, "rule.") {
 				all = append(all, c)
 			}
 		}

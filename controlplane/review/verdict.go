@@ -27,6 +27,7 @@ func (r *Reviews) reportVerdict(
 	})
 	if err == nil && said {
 		err = r.postVerdict(ctx, rule, *x, v)
+		r.recordRefusal(ctx, rule, err)
 	}
 	if err == nil || said && time.Since(lastChange(v)) > verdictPatience {
 		x.VerdictTold = x.VerdictWanted

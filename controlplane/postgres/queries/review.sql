@@ -23,7 +23,8 @@ ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.r
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
     updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
-    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at;
+    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at,
+    refusal = '';
 
 -- name: ClaimDueRules :many
 -- Rules whose time has come. Whoever has them locked sets their next time.
@@ -33,6 +34,10 @@ ORDER BY next_run_at LIMIT @most FOR UPDATE SKIP LOCKED;
 -- name: SetNextRun :exec
 -- When a rule deploys next.
 UPDATE review_rules SET next_run_at = sqlc.narg(next_run_at) WHERE id = @id;
+
+-- name: SetRuleRefusal :exec
+-- What a rule's code host refused, or that it took what it was told.
+UPDATE review_rules SET refusal = @refusal WHERE id = @id AND refusal <> @refusal;
 
 -- name: DeleteReviewRule :exec
 -- With its reviews; deployments stay.

@@ -41,17 +41,26 @@ SELECT * FROM verdicts WHERE review_id = @review_id AND commit = @commit ORDER B
 -- The images of verdicts, and how far their attachment is.
 SELECT * FROM verdict_images WHERE verdict_id = ANY(@ids::uuid[]) ORDER BY image, digest;
 
--- name: ListDueVerdictImages :many
--- Images whose statement is not attached yet, the oldest first.
-SELECT i.verdict_id, i.image, i.digest, i.attempts, v.bundle, v.at FROM verdict_images i
-JOIN verdicts v ON v.id = i.verdict_id
-WHERE i.attached_at IS NULL AND i.due_at <= now() AND i.attempts < @attempts
-ORDER BY i.due_at LIMIT @most;
+-- name: LockVerdictImages :exec
+-- So that two control planes do not claim two statements of one image.
+SELECT pg_advisory_xact_lock(7311175);
+
+-- name: ClaimVerdictImages :many
+-- Images whose statement is not attached yet, the oldest first. Nobody else gets one of the same
+-- images before the claim ends.
+UPDATE verdict_images i SET claimed_until = now() + make_interval(secs => @seconds::double precision)
+FROM verdicts v WHERE v.id = i.verdict_id AND (i.verdict_id, i.image, i.digest) IN (
+    SELECT c.verdict_id, c.image, c.digest FROM verdict_images c
+    WHERE c.attached_at IS NULL AND c.due_at <= now() AND c.attempts < @attempts
+        AND NOT EXISTS (SELECT 1 FROM verdict_images o WHERE o.image = c.image
+            AND o.digest = c.digest AND o.claimed_until > now())
+    ORDER BY c.due_at LIMIT @most)
+RETURNING i.verdict_id, i.image, i.digest, i.attempts, v.bundle, v.at;
 
 -- name: RecordAttachment :exec
 -- It is attached, or it is tried again later.
 UPDATE verdict_images SET attempts = attempts + 1, problem = @problem, due_at = @due_at,
-    attached_at = CASE WHEN @problem::text = '' THEN now() END
+    attached_at = CASE WHEN @problem::text = '' THEN now() END, claimed_until = NULL
 WHERE verdict_id = @verdict_id AND image = @image AND digest = @digest;
 
 -- name: LockVerdictKey :exec

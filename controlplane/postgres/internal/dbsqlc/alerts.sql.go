@@ -338,6 +338,9 @@ WITH causes AS (
     FROM reviews r JOIN review_rules u ON u.id = r.rule_id
     WHERE u.source = 'schedule' AND u.active AND r.state = 'failed'
     UNION ALL
+    SELECT 'rule.refused', u.id::text, u.name, left(u.refusal, 1000), NULL, NULL, NULL, NULL
+    FROM review_rules u WHERE u.active AND u.refusal <> ''
+    UNION ALL
     SELECT 'backup.failed', '', '', b.error, NULL, NULL, NULL, NULL
     FROM (SELECT error FROM backups ORDER BY id DESC LIMIT 1) b WHERE b.error <> ''
     UNION ALL

@@ -989,6 +989,7 @@ type ReviewRule struct {
 	Data        string
 	Schedule    []byte
 	NextRunAt   *time.Time
+	Refusal     string
 }
 
 type RouteRow struct {
@@ -1318,13 +1319,14 @@ type Verdict struct {
 }
 
 type VerdictImage struct {
-	VerdictID  string
-	Image      string
-	Digest     string
-	AttachedAt *time.Time
-	Problem    string
-	Attempts   int32
-	DueAt      time.Time
+	VerdictID    string
+	Image        string
+	Digest       string
+	AttachedAt   *time.Time
+	Problem      string
+	Attempts     int32
+	DueAt        time.Time
+	ClaimedUntil *time.Time
 }
 
 type VerdictKey struct {

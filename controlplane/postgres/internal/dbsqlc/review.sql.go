@@ -48,7 +48,7 @@ func (q *Queries) ApproveReview(ctx context.Context, arg ApproveReviewParams) (i
 }
 
 const claimDueRules = `-- name: ClaimDueRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE active AND next_run_at <= now()
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at, refusal FROM review_rules WHERE active AND next_run_at <= now()
 ORDER BY next_run_at LIMIT $1 FOR UPDATE SKIP LOCKED
 `
 
@@ -84,6 +84,7 @@ func (q *Queries) ClaimDueRules(ctx context.Context, most int32) ([]ReviewRule, 
 			&i.Data,
 			&i.Schedule,
 			&i.NextRunAt,
+			&i.Refusal,
 		); err != nil {
 			return nil, err
 		}
@@ -444,7 +445,7 @@ func (q *Queries) GetReviewOfTag(ctx context.Context, ruleID string, branch stri
 }
 
 const getReviewRule = `-- name: GetReviewRule :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE name = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at, refusal FROM review_rules WHERE name = $1
 `
 
 // A rule by name.
@@ -473,12 +474,13 @@ func (q *Queries) GetReviewRule(ctx context.Context, name string) (ReviewRule, e
 		&i.Data,
 		&i.Schedule,
 		&i.NextRunAt,
+		&i.Refusal,
 	)
 	return i, err
 }
 
 const getReviewRuleByID = `-- name: GetReviewRuleByID :one
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE id = $1
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at, refusal FROM review_rules WHERE id = $1
 `
 
 // The rule of a review.
@@ -507,6 +509,7 @@ func (q *Queries) GetReviewRuleByID(ctx context.Context, id string) (ReviewRule,
 		&i.Data,
 		&i.Schedule,
 		&i.NextRunAt,
+		&i.Refusal,
 	)
 	return i, err
 }
@@ -786,7 +789,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 }
 
 const listReviewRules = `-- name: ListReviewRules :many
-SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
+SELECT id, name, source, repository, project, environment, branch, tag, wait_minutes, api_url, active, created_by, created_at, input, filter, updates, aliases, forks, data, schedule, next_run_at, refusal FROM review_rules WHERE name > $1 ORDER BY name LIMIT $2
 `
 
 // Rules by name, one page.
@@ -821,6 +824,7 @@ func (q *Queries) ListReviewRules(ctx context.Context, after string, most int32)
 			&i.Data,
 			&i.Schedule,
 			&i.NextRunAt,
+			&i.Refusal,
 		); err != nil {
 			return nil, err
 		}
@@ -1022,7 +1026,8 @@ ON CONFLICT (id) DO UPDATE SET source = excluded.source, repository = excluded.r
     tag = excluded.tag, wait_minutes = excluded.wait_minutes, api_url = excluded.api_url,
     active = excluded.active, input = excluded.input, filter = excluded.filter,
     updates = excluded.updates, aliases = excluded.aliases, forks = excluded.forks,
-    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at
+    data = excluded.data, schedule = excluded.schedule, next_run_at = excluded.next_run_at,
+    refusal = ''
 `
 
 type PutReviewRuleParams struct {
@@ -1174,6 +1179,16 @@ UPDATE review_rules SET next_run_at = $1 WHERE id = $2
 // When a rule deploys next.
 func (q *Queries) SetNextRun(ctx context.Context, nextRunAt *time.Time, iD string) error {
 	_, err := q.db.Exec(ctx, setNextRun, nextRunAt, iD)
+	return err
+}
+
+const setRuleRefusal = `-- name: SetRuleRefusal :exec
+UPDATE review_rules SET refusal = $1 WHERE id = $2 AND refusal <> $1
+`
+
+// What a rule's code host refused, or that it took what it was told.
+func (q *Queries) SetRuleRefusal(ctx context.Context, refusal string, iD string) error {
+	_, err := q.db.Exec(ctx, setRuleRefusal, refusal, iD)
 	return err
 }
 

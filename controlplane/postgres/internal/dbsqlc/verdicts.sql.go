@@ -10,6 +10,55 @@ import (
 	"time"
 )
 
+const claimVerdictImages = `-- name: ClaimVerdictImages :many
+UPDATE verdict_images i SET claimed_until = now() + make_interval(secs => $1::double precision)
+FROM verdicts v WHERE v.id = i.verdict_id AND (i.verdict_id, i.image, i.digest) IN (
+    SELECT c.verdict_id, c.image, c.digest FROM verdict_images c
+    WHERE c.attached_at IS NULL AND c.due_at <= now() AND c.attempts < $2
+        AND NOT EXISTS (SELECT 1 FROM verdict_images o WHERE o.image = c.image
+            AND o.digest = c.digest AND o.claimed_until > now())
+    ORDER BY c.due_at LIMIT $3)
+RETURNING i.verdict_id, i.image, i.digest, i.attempts, v.bundle, v.at
+`
+
+type ClaimVerdictImagesRow struct {
+	VerdictID string
+	Image     string
+	Digest    string
+	Attempts  int32
+	Bundle    []byte
+	At        time.Time
+}
+
+// Images whose statement is not attached yet, the oldest first. Nobody else gets one of the same
+// images before the claim ends.
+func (q *Queries) ClaimVerdictImages(ctx context.Context, seconds float64, attempts int32, most int32) ([]ClaimVerdictImagesRow, error) {
+	rows, err := q.db.Query(ctx, claimVerdictImages, seconds, attempts, most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ClaimVerdictImagesRow{}
+	for rows.Next() {
+		var i ClaimVerdictImagesRow
+		if err := rows.Scan(
+			&i.VerdictID,
+			&i.Image,
+			&i.Digest,
+			&i.Attempts,
+			&i.Bundle,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getVerdict = `-- name: GetVerdict :one
 SELECT id, deployment_id, run, outcome, remarks, digest_set, user_id, author, at, bundle, review_id, commit, voided_at, voided_reason FROM verdicts WHERE id = $1 AND deployment_id = $2
 `
@@ -144,50 +193,6 @@ func (q *Queries) InsertVerdictKey(ctx context.Context, key []byte, publicKey st
 	return err
 }
 
-const listDueVerdictImages = `-- name: ListDueVerdictImages :many
-SELECT i.verdict_id, i.image, i.digest, i.attempts, v.bundle, v.at FROM verdict_images i
-JOIN verdicts v ON v.id = i.verdict_id
-WHERE i.attached_at IS NULL AND i.due_at <= now() AND i.attempts < $1
-ORDER BY i.due_at LIMIT $2
-`
-
-type ListDueVerdictImagesRow struct {
-	VerdictID string
-	Image     string
-	Digest    string
-	Attempts  int32
-	Bundle    []byte
-	At        time.Time
-}
-
-// Images whose statement is not attached yet, the oldest first.
-func (q *Queries) ListDueVerdictImages(ctx context.Context, attempts int32, most int32) ([]ListDueVerdictImagesRow, error) {
-	rows, err := q.db.Query(ctx, listDueVerdictImages, attempts, most)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	items := []ListDueVerdictImagesRow{}
-	for rows.Next() {
-		var i ListDueVerdictImagesRow
-		if err := rows.Scan(
-			&i.VerdictID,
-			&i.Image,
-			&i.Digest,
-			&i.Attempts,
-			&i.Bundle,
-			&i.At,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listLatestVerdicts = `-- name: ListLatestVerdicts :many
 SELECT DISTINCT ON (deployment_id) id, deployment_id, run, outcome, remarks, digest_set, user_id, author, at, bundle, review_id, commit, voided_at, voided_reason FROM verdicts WHERE deployment_id = ANY($1::uuid[])
 ORDER BY deployment_id, id DESC
@@ -230,7 +235,7 @@ func (q *Queries) ListLatestVerdicts(ctx context.Context, ids []string) ([]Verdi
 }
 
 const listVerdictImages = `-- name: ListVerdictImages :many
-SELECT verdict_id, image, digest, attached_at, problem, attempts, due_at FROM verdict_images WHERE verdict_id = ANY($1::uuid[]) ORDER BY image, digest
+SELECT verdict_id, image, digest, attached_at, problem, attempts, due_at, claimed_until FROM verdict_images WHERE verdict_id = ANY($1::uuid[]) ORDER BY image, digest
 `
 
 // The images of verdicts, and how far their attachment is.
@@ -251,6 +256,7 @@ func (q *Queries) ListVerdictImages(ctx context.Context, ids []string) ([]Verdic
 			&i.Problem,
 			&i.Attempts,
 			&i.DueAt,
+			&i.ClaimedUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -302,6 +308,16 @@ func (q *Queries) ListVerdicts(ctx context.Context, deploymentID string, most in
 	return items, nil
 }
 
+const lockVerdictImages = `-- name: LockVerdictImages :exec
+SELECT pg_advisory_xact_lock(7311175)
+`
+
+// So that two control planes do not claim two statements of one image.
+func (q *Queries) LockVerdictImages(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, lockVerdictImages)
+	return err
+}
+
 const lockVerdictKey = `-- name: LockVerdictKey :exec
 SELECT pg_advisory_xact_lock(7311154)
 `
@@ -314,7 +330,7 @@ func (q *Queries) LockVerdictKey(ctx context.Context) error {
 
 const recordAttachment = `-- name: RecordAttachment :exec
 UPDATE verdict_images SET attempts = attempts + 1, problem = $1, due_at = $2,
-    attached_at = CASE WHEN $1::text = '' THEN now() END
+    attached_at = CASE WHEN $1::text = '' THEN now() END, claimed_until = NULL
 WHERE verdict_id = $3 AND image = $4 AND digest = $5
 `
 
