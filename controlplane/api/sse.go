@@ -23,8 +23,8 @@ const (
 	// the notification is lost: docs/threats.md, T17. The tests allow 5 s.
 	checkEvery = 4 * time.Second
 	// beatEvery keeps proxies from closing a quiet stream, and lets both ends notice a
-	// dead one.
-	beatEvery = 15 * time.Second
+	// dead one. It is looked at every pollEvery, so a comment comes within ten seconds.
+	beatEvery = 8 * time.Second
 	// writeWithin is how long a listener may leave us waiting.
 	writeWithin = 10 * time.Second
 )

@@ -8482,7 +8482,7 @@ type ClientInterface interface {
 
 	// StreamEvents Live changes of every deployment the caller may see
 	//
-	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
+	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 10 seconds shows that the stream lives.
 	//
 	// Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -12333,7 +12333,7 @@ func (c *Client) DeleteRobot(ctx context.Context, name InName, pass InPass, reqE
 
 // StreamEvents Live changes of every deployment the caller may see
 //
-// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
+// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 10 seconds shows that the stream lives.
 //
 // Corresponds with GET /api/v1/events (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -29573,7 +29573,7 @@ type ClientWithResponsesInterface interface {
 
 	// StreamEventsWithResponse Live changes of every deployment the caller may see
 	//
-	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
+	// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 10 seconds shows that the stream lives.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -47654,7 +47654,7 @@ func (c *ClientWithResponses) DeleteRobotWithResponse(ctx context.Context, name 
 
 // StreamEventsWithResponse Live changes of every deployment the caller may see
 //
-// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
+// Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 10 seconds shows that the stream lives.
 //
 // Returns a wrapper object for the known response body format(s).
 //

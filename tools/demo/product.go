@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -330,7 +331,7 @@ func (p *product) say(ctx context.Context, in *strings.Reader, args ...string) e
 	if in != nil {
 		c.Stdin = in
 	}
-	c.Stdout, c.Stderr = indented{os.Stdout}, indented{os.Stderr}
+	c.Stdout, c.Stderr = &indented{to: os.Stdout}, &indented{to: os.Stderr}
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("nullops %s: %w", args[0], err)
 	}
@@ -380,10 +381,23 @@ func (w *watched) Write(b []byte) (int, error) {
 	return w.to.Write(b)
 }
 
-type indented struct{ to *os.File }
+// indented writes lines below each other, however a command cuts what it writes into pieces.
+type indented struct {
+	to io.Writer
+	// inLine is set while the last line is not ended yet.
+	inLine bool
+}
 
-func (i indented) Write(b []byte) (int, error) {
-	_, err := i.to.WriteString(indentLines(string(b)))
+func (i *indented) Write(b []byte) (int, error) {
+	var out strings.Builder
+	for line := range strings.Lines(string(b)) {
+		if !i.inLine {
+			out.WriteString("   ")
+		}
+		out.WriteString(line)
+		i.inLine = !strings.HasSuffix(line, "\n")
+	}
+	_, err := io.WriteString(i.to, out.String())
 	return len(b), err
 }
 

@@ -120,7 +120,7 @@ async function finds(page) {
   await page.getByText(`${found} lines`, { exact: true }).waitFor();
   await picture(page, "log-found");
   const saved = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Download the lines shown here" }).click();
+  await page.getByRole("link", { name: "Download all lines with it" }).click();
   const stream = await (await saved).createReadStream();
   let text = "";
   for await (const part of stream) text += part;

@@ -138,7 +138,7 @@ describe("following a stream", () => {
       onEvent: () => {},
       onState: (s) => states.push(s.kind),
     });
-    await vi.advanceTimersByTimeAsync(46_000);
+    await vi.advanceTimersByTimeAsync(21_000);
     vi.useRealTimers();
     expect([calls, states]).toEqual([2, ["connecting", "behind"]]);
   });

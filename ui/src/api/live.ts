@@ -23,8 +23,8 @@ type Options = {
   backoff?: (tries: number) => number;
 };
 
-/** The server sends a comment at least every 15 s; three missed ones mean that the link is dead. */
-const SILENCE = 45_000;
+/** The server sends a comment at least every 10 s; two missed ones mean that the link is dead. */
+const SILENCE = 20_000;
 
 /** What ended sooner was no link to count on: a server that takes every call and ends it at once is spared. */
 const LASTED = 5_000;

@@ -3944,7 +3944,7 @@ export interface paths {
         };
         /**
          * Live changes of every deployment the caller may see
-         * @description Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 15 seconds shows that the stream lives.
+         * @description Server-sent events `deployment`, each with a Deployment; the id, given back in `Last-Event-ID`, resumes. `reset` means the list must be read anew. A comment every 10 seconds shows that the stream lives.
          */
         get: operations["streamEvents"];
         put?: never;

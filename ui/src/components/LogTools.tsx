@@ -8,10 +8,12 @@ import {
   Search,
   WrapText,
 } from "lucide-react";
+import { useRef } from "react";
 import { logTexts as t } from "@/components/logTexts";
 import { plainText } from "./ansi";
-import { Button } from "./Button";
+import { Button, buttonClass } from "./Button";
 import type { LogRow } from "./LogLine";
+import { usePageAction } from "./pageActions";
 import { AROUND, type Find } from "./useLogFind";
 import type { LogLayout } from "./useLogLayout";
 import type { LineSteps } from "./useLogSteps";
@@ -30,10 +32,14 @@ type ToolProps = {
   setWrap: (wrap: boolean) => void;
   lines: LogRow[];
   name: string;
+  /** Where all of the log is, of which only the end may be here, and what that is called. */
+  whole?: WholeLog;
 };
 
+export type WholeLog = { address: string; label: string };
+
 export function Tools(props: ToolProps) {
-  const { find, layout, raw, setRaw, wrap, setWrap, lines, name } = props;
+  const { find, layout, raw, setRaw, wrap, setWrap, lines, name, whole } = props;
   const { scan, rows, errors } = layout;
   const hides = find.only && !find.far && find.hits;
   const folds = rows.lines > rows.at.length;
@@ -54,8 +60,34 @@ export function Tools(props: ToolProps) {
         <Tool label={t.raw} icon={Braces} pressed={raw} press={() => setRaw(!raw)} />
       ) : null}
       <Tool label={t.wrap} icon={WrapText} pressed={wrap} press={() => setWrap(!wrap)} />
-      <Tool label={hides ? t.downloadOnly(rows.lines) : t.download} icon={Download} press={save} />
+      {whole && !hides ? (
+        <DownloadWhole {...whole} />
+      ) : (
+        <Tool
+          label={hides ? t.downloadOnly(rows.lines) : t.download}
+          icon={Download}
+          press={save}
+        />
+      )}
     </div>
+  );
+}
+
+/** The one download of a log that is read in parts: the server has the lines that are not here. */
+function DownloadWhole({ address, label }: WholeLog) {
+  const self = useRef<HTMLAnchorElement>(null);
+  usePageAction({ label, run: () => self.current?.click() });
+  return (
+    <a
+      ref={self}
+      className={buttonClass("ghost", true, true)}
+      href={address}
+      aria-label={label}
+      title={label}
+      download
+    >
+      <Download className="i sm" aria-hidden="true" />
+    </a>
   );
 }
 

@@ -8,7 +8,7 @@ import { LogFooter } from "./LogFooter";
 import { LogHistogram } from "./LogHistogram";
 import type { LogRow } from "./LogLine";
 import { LogRowView } from "./LogRowView";
-import { Tools } from "./LogTools";
+import { Tools, type WholeLog } from "./LogTools";
 import { useKeys } from "./Shell";
 import { useScrollHold } from "./scrollHold";
 import { useFollowing } from "./useFollowing";
@@ -46,6 +46,8 @@ type Props = {
   sources?: string[];
   /** Where lines are searched that are not here. */
   far?: FarSearch;
+  /** Where all lines are to be had that the filters let through. */
+  whole?: WholeLog;
 };
 
 /** What names a line in an address. */
@@ -105,7 +107,7 @@ export function LogView(props: Props) {
     <section className="logbox" aria-label={label}>
       <div className="sub">
         {head}
-        <Tools {...{ find, layout, raw, setRaw, wrap, setWrap, lines, name }} />
+        <Tools {...{ find, layout, raw, setRaw, wrap, setWrap, lines, name, whole: props.whole }} />
       </div>
       {times ? <LogHistogram {...times} /> : null}
       <div

@@ -4,7 +4,7 @@ import type { Schemas } from "@/api/client";
 import { activeAlerts, allAlerts } from "@/api/queries/alerts";
 import { Button } from "@/components/Button";
 import { Top, useTitle } from "@/components/Shell";
-import { ErrorState, Skeletons } from "@/components/States";
+import { EmptyState, ErrorState, Skeletons } from "@/components/States";
 import { formatAgo } from "@/components/time";
 import { alertTexts as t } from "@/pages/alerts/alertTexts";
 import { texts } from "@/texts";
@@ -30,18 +30,27 @@ export function Alerts() {
           />
         ) : null}
         {query.isPending ? <Skeletons count={6} /> : null}
-        {query.data ? (
+        {query.data?.length === 0 ? (
+          <EmptyState
+            title={t.active(0)}
+            act={past ? undefined : <Button onClick={() => setPast(true)}>{t.showEnded}</Button>}
+          >
+            {t.calm}
+          </EmptyState>
+        ) : null}
+        {query.data?.length ? (
           <section className="px-4 py-3" aria-labelledby="active">
             <h2 id="active" className="mb-1">
               {t.active(query.data.length)}
             </h2>
-            {query.data.length === 0 ? <p className="t2">{t.calm}</p> : null}
-            {query.data.length === 0 ? null : <List alerts={query.data} />}
+            <List alerts={query.data} />
           </section>
         ) : null}
-        <section className="px-4 py-3">
-          {past ? <Ended /> : <Button onClick={() => setPast(true)}>{t.showEnded}</Button>}
-        </section>
+        {past || query.data?.length !== 0 ? (
+          <section className="px-4 py-3">
+            {past ? <Ended /> : <Button onClick={() => setPast(true)}>{t.showEnded}</Button>}
+          </section>
+        ) : null}
       </div>
     </>
   );

@@ -1,8 +1,5 @@
-import { Download } from "lucide-react";
-import { useRef } from "react";
-import { Button, buttonClass } from "@/components/Button";
+import { Button } from "@/components/Button";
 import { TONES } from "@/components/LogLine";
-import { usePageAction } from "@/components/pageActions";
 import { reachTexts } from "@/pages/deployment/reachTexts";
 import { logSpans, type PageSearch } from "./search";
 
@@ -14,32 +11,17 @@ type Props = {
   picked: string[];
   search: PageSearch;
   change: (change: PageSearch) => void;
-  /** Where all of it is to be had as a text. */
-  download: string;
 };
 
 /** What a log is narrowed by; all of it is in the address. */
-export function LogTools({ sources, picked, search, change, download }: Props) {
+export function LogTools({ sources, picked, search, change }: Props) {
   // Where a log begins that was opened for one line, is said by that line; other lines are another log.
   const narrow = (to: PageSearch) => change({ ...to, at: undefined });
   return (
-    <div className="row wrap px-4 py-2" role="group" aria-label={t.sources}>
+    <div className="row wrap" role="group" aria-label={t.sources}>
       <Sources sources={sources} picked={picked} change={change} />
       <Span since={search.since} choose={(since) => narrow({ since })} />
-      <DownloadAll address={download} found={search.find !== undefined} />
     </div>
-  );
-}
-
-function DownloadAll({ address, found }: { address: string; found: boolean }) {
-  const self = useRef<HTMLAnchorElement>(null);
-  const label = found ? t.downloadFound : t.download;
-  usePageAction({ label, run: () => self.current?.click() });
-  return (
-    <a ref={self} className={buttonClass("ghost", true)} href={address} download>
-      <Download className="i sm" aria-hidden="true" />
-      {label}
-    </a>
   );
 }
 
@@ -71,7 +53,7 @@ type SpanProps = { since?: number; choose: (since?: number) => void };
 
 function Span({ since, choose }: SpanProps) {
   return (
-    <label className="row end gap-1.5 s">
+    <label className="row gap-1.5 s">
       {t.since}
       <select
         className="in sm"

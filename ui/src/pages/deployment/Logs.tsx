@@ -42,9 +42,8 @@ export default function Logs({ deployment, steps, search }: Props) {
   );
   const tools = { sources, picked, search, change };
   return (
-    <div className="flex min-h-0 flex-1 flex-col">
+    <div className="flex min-h-0 flex-1 flex-col pt-2">
       {run ? <EarlierRunNotice number={run} /> : null}
-      <LogTools {...tools} download={`${path}/download?${downloadQuery(wish)}`} />
       {log.trouble.map((one) => (
         <p key={one.source} className="t2 s px-4" role="status">
           {t.trouble(one.source, one.detail)}
@@ -53,6 +52,11 @@ export default function Logs({ deployment, steps, search }: Props) {
       <LogNotes log={log} />
       {at ? <Missed key={at} log={log} at={at} leave={() => change({ at: undefined })} /> : null}
       <LogView
+        head={<LogTools {...tools} />}
+        whole={{
+          address: `${path}/download?${downloadQuery(wish)}`,
+          label: search.find === undefined ? t.download : t.downloadFound,
+        }}
         label={t.label(deployment.name)}
         lines={log.lines}
         cut={log.cut}

@@ -22,7 +22,7 @@ export function Services({ deployment, open }: { deployment: Deployment; open?: 
   const chosen = deployment.services.find((service) => service.step === open);
   if (deployment.services.length === 0) {
     const ended = ["removed", "canceled", "failed", "forgotten"].includes(deployment.status);
-    return <EmptyState title={t.services}>{ended ? t.gone : t.noServices}</EmptyState>;
+    return <EmptyState title={ended ? t.gone : t.noServices} />;
   }
   return (
     <div className="flex min-h-0 flex-1 flex-col">

@@ -8,9 +8,9 @@ import {
 import { cleanup, render, screen } from "@testing-library/react";
 import type { ReactElement } from "react";
 import { afterEach, expect, it, vi } from "vitest";
+import { LogView } from "@/components/LogView";
 import { listPageActions } from "@/components/pageActions";
 import { deployment } from "../components/examples";
-import { LogTools } from "./LogTools";
 import Terminal from "./Terminal";
 
 afterEach(cleanup);
@@ -28,9 +28,10 @@ async function show(element: ReactElement) {
 const labels = () => listPageActions().map((one) => one.label);
 
 it("all of a log can be downloaded from the palette", async () => {
-  const tools = { sources: [], picked: [], search: {}, change: vi.fn() };
-  await show(<LogTools {...tools} download="#all" />);
-  const link = await screen.findByText("Download all");
+  const whole = { address: "#all", label: "Download all" };
+  await show(<LogView label="Logs" lines={[]} empty="No line." name="shop" whole={whole} />);
+  const link = await screen.findByRole("link", { name: "Download all" });
+  expect(screen.queryByRole("button", { name: /^Download/ })).toBeNull();
   expect(labels()).toEqual(["Download all"]);
   const pressed = vi.fn();
   link.addEventListener("click", pressed);

@@ -14,6 +14,7 @@ import { Time } from "@/components/Time";
 import { formatAgo } from "@/components/time";
 import { inboxTexts as t } from "@/pages/notices/inboxTexts";
 import { texts } from "@/texts";
+import { groupNotices, type NoticeGroup } from "./groupNotices";
 import { Requests } from "./Requests";
 import "./notices.css";
 
@@ -58,8 +59,8 @@ export function Notices() {
           <EmptyState title={t.empty}>{t.emptyMore}</EmptyState>
         ) : null}
         <ul className="notices">
-          {query.data?.items.map((one) => (
-            <Line key={one.id} notice={one} mark={mark.mutate} />
+          {groupNotices(query.data?.items ?? []).map((group) => (
+            <Line key={group.newest.id} group={group} mark={mark.mutate} />
           ))}
         </ul>
       </div>
@@ -91,12 +92,13 @@ const icons: Partial<Record<Notice["kind"], LucideIcon>> = {
   alert: BellRing,
 };
 
-function Line({ notice, mark }: { notice: Notice; mark: (what: Mark) => void }) {
-  const { id, kind, subject, body, link, at, read } = notice;
+function Line({ group, mark }: { group: NoticeGroup; mark: (what: Mark) => void }) {
+  const { ids } = group;
+  const { kind, subject, body, link, at, read } = group.newest;
   const Icon = icons[kind];
   const label = read ? t.markUnread : t.markRead;
   const seen = () => {
-    if (!read && !viewedName()) mark({ ids: [id], read: true });
+    if (!read && !viewedName()) mark({ ids, read: true });
   };
   return (
     <li data-unread={read ? undefined : true}>
@@ -114,6 +116,7 @@ function Line({ notice, mark }: { notice: Notice; mark: (what: Mark) => void }) 
             <BidiSafe text={subject} />
           </span>
         )}
+        {ids.length > 1 ? <span className="t2 s"> {t.times(ids.length)}</span> : null}
         {read ? null : <span className="vh">{t.isNew}</span>}
         {body ? (
           <p className="t2 body3">
@@ -127,7 +130,7 @@ function Line({ notice, mark }: { notice: Notice; mark: (what: Mark) => void }) 
           small
           look="ghost"
           aria-label={t.markOf(label, subject)}
-          onClick={() => mark({ ids: [id], read: !read })}
+          onClick={() => mark({ ids, read: !read })}
         >
           {label}
         </Button>

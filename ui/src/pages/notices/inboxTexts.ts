@@ -1,5 +1,7 @@
 // What the page of notices says; loaded with it.
 
+import { plural } from "@/plural";
+
 export const inboxTexts = {
   title: "Notices",
   unread: "Your notices could not be read.",
@@ -12,6 +14,7 @@ export const inboxTexts = {
   markUnread: "Mark as not read",
   markOf: (label: string, subject: string) => `${label}: ${subject}`,
   isNew: "New",
+  times: (count: number) => plural(count, "time"),
   requests: "Requests for access",
   requestsUnread: "The requests for access could not be read.",
   wants: (user: string, wanted: string) => `${user} asks for ${wanted}`,
