@@ -258,8 +258,8 @@ func TestFactors_Passkey(t *testing.T) {
 	n.refused(403, "passkey_refused", "POST", enter, n.answerTo(ask, key))
 }
 
-// expectWarnedOfCopy expects that the owner of the passkey was told of its copy, by notice and mail,
-// and that the audit log names them.
+// expectWarnedOfCopy expects that the owner of the passkey was told of its copy, by notice and
+// mail, and that the audit log names them.
 func (b *tab) expectWarnedOfCopy() {
 	w := b.w
 	w.t.Helper()

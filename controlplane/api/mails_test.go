@@ -17,7 +17,8 @@ import (
 // mailNode is a node that caught one hostile mail.
 type mailNode struct{}
 
-const hostilePage = `<script>document.title = "hacked"</script><img src="https://evil.test/x.png">` +
+const hostilePage = `<script>document.title = "hacked"</script>` +
+	`<img src="https://evil.test/x.png">` +
 	`<iframe src="https://a.evil.test"></iframe><FRAMESET><frame
 	src="https://b.evil.test"></FRAMESET><link rel=preconnect href="//c.evil.test">` +
 	`<meta name=referrer content=unsafe-url><object data="//d.evil.test"><embed src="//e.evil.test">`

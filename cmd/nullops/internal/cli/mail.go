@@ -44,8 +44,8 @@ func (f *mailFilter) registerFlags(c *cobra.Command) {
 	c.Flags().Int64Var(&f.after, "after", 0, "only mails with a higher number")
 }
 
-// listMails lists the newest mails that the filter takes. The control plane takes one recipient at a
-// time.
+// listMails lists the newest mails that the filter takes. The control plane takes one recipient
+// at a time.
 func (c *client) listMails(
 	ctx context.Context, d apiclient.Deployment, f mailFilter, most int,
 ) (*apiclient.MailList, error) {

@@ -49,8 +49,8 @@ func (w *mailWorld) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 }
 
 func mailsTo(address string) string {
-	return map[string]string{"": `{"number":3},{"number":2},{"number":1}`, "ann": `{"number":3},{"number":1}`,
-		"ben": `{"number":3},{"number":2}`}[address]
+	return map[string]string{"": `{"number":3},{"number":2},{"number":1}`,
+		"ann": `{"number":3},{"number":1}`, "ben": `{"number":3},{"number":2}`}[address]
 }
 
 func (w *mailWorld) run(t *testing.T, args ...string) (string, error) {
