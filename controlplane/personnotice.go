@@ -26,7 +26,8 @@ const (
 	// NoticeAccessAsked reaches admins, NoticeAccessAnswered whoever asked.
 	NoticeAccessAsked    PersonNoticeKind = "access_asked"
 	NoticeAccessAnswered PersonNoticeKind = "access_answered"
-	// NoticeAlert is trouble of the installation, for those who look after it.
+	// NoticeAlert is trouble of the installation, for those who look after it, or of the person's own
+	// account.
 	NoticeAlert PersonNoticeKind = "alert"
 )
 

@@ -12,9 +12,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/encoding/htmlindex"
-	"golang.org/x/text/encoding/unicode"
+	bom "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
@@ -144,7 +145,7 @@ func (w *walker) readPart(field func(string) string, body io.Reader, depth int) 
 // turns the direction of text, which makes exe.pdf of fdp.exe.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 {
+		if unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r
@@ -203,7 +204,7 @@ func (w *walker) readText(content io.Reader, charset string) string {
 				" is not known: it was read as UTF-8.")
 		}
 	}
-	content = transform.NewReader(content, unicode.BOMOverride(fallback))
+	content = transform.NewReader(content, bom.BOMOverride(fallback))
 	data, err := io.ReadAll(io.LimitReader(content, maxText+1))
 	if err != nil {
 		w.addProblem("A text in it is damaged: it is shown as far as it could be read.")

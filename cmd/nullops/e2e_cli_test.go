@@ -121,7 +121,7 @@ func (c *terminal) browses(t *testing.T) {
 	for _, display := range []string{"", ":0"} {
 		out, code := c.confirmSignIn(t, append(env, "DISPLAY="+display), http.MethodPost)
 		if code != 0 || !strings.Contains(out, "as admin") ||
-			!strings.Contains(out, "in a file that only you can read") {
+			!strings.Contains(out, "in a file that only you can read: /") {
 			t.Errorf("login by browser: %d %s", code, out)
 		}
 		opened, _ := os.ReadFile(note) // without a display there is none

@@ -335,11 +335,36 @@ func (a *Accounts) checkPasskey(ctx context.Context, actor access.Actor, answer 
 		if controlplane.KindOf(err) == "" {
 			return found, err
 		}
-		return found, a.auditRefusal(ctx, actor.NewAuditEntry(purpose, "passkey"), err)
+		e := actor.NewAuditEntry(purpose, "passkey")
+		if errors.Is(err, errPasskeyCopied) {
+			e.Object = "user " + found.Name
+			if failed := a.warnOfCopy(ctx, *e, found, used); failed != nil {
+				return found, failed
+			}
+		}
+		return found, a.auditRefusal(ctx, e, err)
 	}
 	refund()
 	return found, a.store.InTx(ctx, func(tx *postgres.Tx) error {
 		return tx.Factors().UsePasskey(ctx, used.ID, used.Passkey, a.now())
+	})
+}
+
+// errPasskeyCopied is why an authenticator is refused whose signature is right.
+var errPasskeyCopied = errors.New("its counter went back: there may be a copy of it")
+
+// warnOfCopy tells the owner of a passkey that somebody used a copy of it, or that they did so
+// themselves after the copy. Only somebody who has the key can cause it.
+func (a *Accounts) warnOfCopy(ctx context.Context, e controlplane.AuditEntry, u controlplane.User,
+	f controlplane.Factor) error {
+	what := fmt.Sprintf("Your passkey %q was refused: there may be a copy of it", f.Name)
+	e.Actor = "somebody with this passkey"
+	return a.store.InTx(ctx, func(tx *postgres.Tx) error {
+		return errors.Join(a.queueSecurityMail(ctx, tx, e, u, u.Address, what),
+			tx.Inbox().Add(ctx, controlplane.PersonNotice{User: u.ID, Kind: controlplane.NoticeAlert,
+				Subject: what, Link: "/account", Body: "It counts its uses, and the count went back. " +
+					"Remove it and add another one; if you did not try to sign in just now, end your " +
+					"sessions too and tell an admin."}))
 	})
 }
 
@@ -374,7 +399,7 @@ func (a *Accounts) verifyPasskey(ctx context.Context, answer PasskeyAnswer, purp
 		func(_, _ []byte) (webauthn.User, error) { return passkeyUser{user: u, keys: keys}, nil },
 		ceremony, parsed)
 	if err == nil && seen.Authenticator.CloneWarning {
-		err = errors.New("its counter went back: there may be a copy of it")
+		err = errPasskeyCopied
 	}
 	if err != nil {
 		return u, used, a.refusedPasskey(err)

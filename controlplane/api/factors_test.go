@@ -210,6 +210,8 @@ func TestFactors_Passkey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.people()
+	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "full", Active: true,
+		Role: controlplane.RoleUser, Address: "full@example.org"}))
 	const ask, enter = "/sign-in/passkey", "/sign-in/passkey/answer"
 	key, b, n := newAuthenticator(t), w.signedIn("full"), &tab{w: w}
 	if added := b.addPasskey(key, "laptop"); len(added.RecoveryCodes) != 8 {
@@ -239,9 +241,14 @@ func TestFactors_Passkey(t *testing.T) {
 	n.refused(403, "passkey_refused", "POST", enter, n.answerTo(ask, unknown))
 	unknown.id = key.id
 	n.refused(403, "passkey_refused", "POST", enter, n.answerTo(ask, unknown))
+	if box := b.want(http.StatusOK, "GET", "/me/inbox", nil); strings.Contains(string(box.body),
+		"passkey") {
+		t.Errorf("the owner was told of tries of others: %s", box.body)
+	}
 	copied := *key
 	copied.counter = 0
 	n.refused(403, "passkey_refused", "POST", enter, n.answerTo(ask, &copied))
+	b.expectWarnedOfCopy()
 	n.refused(400, "passkey_unreadable", "POST", enter, object{"credential": object{"id": "x"},
 		"ticket": n.answerTo(ask, key)["ticket"]})
 	key.counter = 40
@@ -249,6 +256,33 @@ func TestFactors_Passkey(t *testing.T) {
 	w.expectSaved(w.accounts.PutUser(t.Context(), system, accounts.UserPut{Name: "full",
 		Role: controlplane.RoleUser}))
 	n.refused(403, "passkey_refused", "POST", enter, n.answerTo(ask, key))
+}
+
+// expectWarnedOfCopy expects that the owner of the passkey was told of its copy, by notice and
+// mail, and that the audit log names them.
+func (b *tab) expectWarnedOfCopy() {
+	w := b.w
+	w.t.Helper()
+	const said = `Your passkey "laptop" was refused: there may be a copy of it`
+	// promise: W-03
+	box := b.want(http.StatusOK, "GET", "/me/inbox", nil)
+	for _, want := range []string{`Your passkey \"laptop\" was refused: there may be a copy of it`,
+		`"kind":"alert"`, "Remove it", `"link":"/account"`} {
+		if !strings.Contains(string(box.body), want) {
+			w.t.Errorf("%s is not in the owner's notices: %s", want, box.body)
+		}
+	}
+	mails := pgtest.QueryValue[string](w.t, w.database,
+		"SELECT coalesce(string_agg(email || ' ' || body, '|'), '') FROM deliveries WHERE subject = '"+
+			"NullOps: "+said+"'")
+	if !strings.HasPrefix(mails, "full@example.org ") ||
+		!strings.Contains(mails, "By: somebody with this passkey, from ") {
+		w.t.Errorf("the owner's mail is %q", mails)
+	}
+	audit := w.call(http.MethodGet, "/api/v1/audit?action=sign+in", w.token("root"), nil)
+	if !strings.Contains(string(audit.body), `"user full"`) {
+		w.t.Errorf("the audit log says %s", audit.body)
+	}
 }
 
 // age makes all sessions as old as their owners' last proof may not be.

@@ -2,23 +2,29 @@ package api
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"path"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/logbook"
 	"github.com/nullops/nullops/controlplane/mails"
 )
 
-// A capsule has so many of a deployment's newest mails.
-const capsuleMails = 20
+const (
+	// A capsule has so many of a deployment's newest mails.
+	capsuleMails = 20
+	// mostMailPage bounds the HTML of a mail in bytes: a node sends less than half of that.
+	mostMailPage = 16 << 20
+)
 
 // ListMails lists what a deployment sent.
 func (s *server) ListMails(
@@ -157,9 +163,27 @@ func (p mailPage) VisitGetMailPageResponse(w http.ResponseWriter) error {
 	h.Set("X-DNS-Prefetch-Control", "off")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
+	html, err := io.ReadAll(io.LimitReader(p, mostMailPage))
+	if err != nil {
+		_ = p.Close()
+		panic(http.ErrAbortHandler)
+	}
 	// Before the mail's own HTML, so that its links leave the frame.
 	begin := `<!doctype html><meta charset="utf-8"><base target="_blank">`
-	return copyMail(w, io.MultiReader(strings.NewReader(begin), p), p)
+	return copyMail(w, io.MultiReader(strings.NewReader(begin),
+		bytes.NewReader(disarmPage(html))), p)
+}
+
+// loadingTag begins an element that makes a browser connect to another server, or look up its name,
+// although the policy forbids to load anything from there: a frame's page is refused only once
+// there is a connection. <meta> could say for the links what the answer's headers forbid.
+var loadingTag = regexp.MustCompile(
+	`(?i)<(/?)(link|i?frame|frameset|fencedframe|portal|object|embed|meta)\b`)
+
+// disarmPage renames such elements to ones that no browser knows. It looks at bytes alone and not
+// at what they mean where they are: no two readers of broken HTML agree about that.
+func disarmPage(html []byte) []byte {
+	return loadingTag.ReplaceAll(html, []byte("<${1}x-$2"))
 }
 
 // mailDownload is a part of a mail as a file. No browser shows it, whatever its type says.
@@ -185,12 +209,20 @@ func (d mailDownload) sendFile(w http.ResponseWriter) error {
 	return copyMail(w, d, d)
 }
 
-// fileName is an attachment's name without folders.
+// fileName is an attachment's name without folders, and without what hides a file or turns the
+// direction of text, which makes exe.pdf of fdp.exe. Nodes of earlier releases left more of it.
 func fileName(name string) string {
-	if name = path.Base("/" + strings.ReplaceAll(name, "\\", "/")); name != "/" {
-		return name
+	name = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, "\uFFFD"))
+	name = strings.Trim(name[strings.LastIndexAny(name, `/\`)+1:], ". ")
+	if name == "" {
+		return "attachment"
 	}
-	return "attachment"
+	return name
 }
 
 // copyMail sends content. If reading it fails the connection is closed, so that no client takes a

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +17,15 @@ import (
 // mailNode is a node that caught one hostile mail.
 type mailNode struct{}
 
-const hostilePage = `<script>document.title = "hacked"</script><img src="https://evil.test/x.png">`
+const hostilePage = `<script>document.title = "hacked"</script>` +
+	`<img src="https://evil.test/x.png">` +
+	`<iframe src="https://a.evil.test"></iframe><FRAMESET><frame
+	src="https://b.evil.test"></FRAMESET><link rel=preconnect href="//c.evil.test">` +
+	`<meta name=referrer content=unsafe-url><object data="//d.evil.test"><embed src="//e.evil.test">`
+
+// hostileNames are what attachments are called, in the order of their indexes.
+var hostileNames = []string{`..\..\"a/b.html`, "bill\u202Efdp.exe", "..", "/", ".bashrc",
+	"a\r\nSet-Cookie: x=1\r\n.txt", `quo"te;.txt`, "Grüße\u200F.pdf", "C:\\x\\", "\xff.txt"}
 
 // ListMails implements mails.Nodes.
 func (mailNode) ListMails(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
@@ -38,9 +48,9 @@ func (mailNode) GetMail(context.Context, controlplane.NodeID, controlplane.Deplo
 
 // OpenMail implements mails.Nodes.
 func (mailNode) OpenMail(_ context.Context, _ controlplane.NodeID, _ controlplane.DeploymentID,
-	_ mails.Part) (mails.Content, error) {
+	p mails.Part) (mails.Content, error) {
 	return mails.Content{ReadCloser: io.NopCloser(strings.NewReader(hostilePage)),
-		Name: `..\..\"a/b.html`}, nil
+		Name: hostileNames[p.Attachment]}, nil
 }
 
 // DeleteMails implements mails.Nodes.
@@ -85,8 +95,15 @@ func TestMails_AreHarmless(t *testing.T) {
 		page.header.Get("X-Content-Type-Options") != "nosniff" ||
 		page.header.Get("X-Frame-Options") != "SAMEORIGIN" ||
 		page.header.Get("Referrer-Policy") != "no-referrer" ||
-		!strings.Contains(string(page.body), `<base target="_blank">`+hostilePage) {
+		!strings.Contains(string(page.body), `<base target="_blank"><script>document.title`) {
 		t.Errorf("the page is %d %v %s", page.status, page.header, page.body)
+	}
+	// A browser connects to the server of a frame before it finds that it may not load it.
+	_, mail, _ := strings.Cut(strings.ToLower(string(page.body)), "<base")
+	for _, tag := range []string{"link", "iframe", "frameset", "frame\n", "meta", "object", "embed"} {
+		if strings.Contains(mail, "<"+tag) || !strings.Contains(mail, "<x-"+tag) {
+			t.Errorf("the page has <%s: %s", tag, mail)
+		}
 	}
 	for _, path := range []string{"/1/raw", "/1/attachments/0"} {
 		file := w.call(http.MethodGet, base+path, root, nil)
@@ -94,6 +111,15 @@ func TestMails_AreHarmless(t *testing.T) {
 		if file.header.Get("Content-Type") != "application/octet-stream" ||
 			!strings.HasPrefix(said, "attachment; filename=") || strings.ContainsAny(said, `/\`) {
 			t.Errorf("%s is sent as %v", path, file.header)
+		}
+	}
+	for index, want := range []string{"b.html", "billfdp.exe", "attachment", "attachment",
+		"bashrc", "aSet-Cookie: x=1.txt", `quo"te;.txt`, "Grüße.pdf", "attachment", "\uFFFD.txt"} {
+		file := w.call(http.MethodGet, base+"/1/attachments/"+strconv.Itoa(index), root, nil)
+		kind, params, err := mime.ParseMediaType(file.header.Get("Content-Disposition"))
+		if kind != "attachment" || params["filename"] != want || err != nil ||
+			file.header.Get("Set-Cookie") != "" {
+			t.Errorf("%q is sent as %v, %v", hostileNames[index], file.header, err)
 		}
 	}
 	capsule := w.call(http.MethodGet, "/api/v1/deployments/"+string(d.ID)+"/capsule", root, nil)

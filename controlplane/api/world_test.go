@@ -208,8 +208,8 @@ func newWorldWith(t *testing.T, first func(*world), change ...func(*api.Config))
 	ingress := must(url.Parse("http://localhost:8000"))(t)
 	w.keys = keyringtest.New(t, w.store)
 	w.accounts = must(accounts.New(accounts.Config{Store: w.store, Log: log, Keys: w.keys,
-		URL:       must(url.Parse("https://nullops.test"))(t),
-		MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
+		URL:   must(url.Parse("https://nullops.test"))(t),
+		Mails: true, MemoryKiB: 8, Iterations: 1, Parallelism: 1}))(t)
 	w.catalog = catalog.New(catalog.Config{Store: w.store, Keys: w.keys, Images: images{},
 		Scripts: &script.Runner{}, Log: log})
 	w.certificates = certificates.New(certificates.Config{Store: w.store, Keys: w.keys})

@@ -92,7 +92,11 @@ func keepLogin(c *cobra.Command, name string, l login, inFile bool) error {
 	if err := checkAnswer(me, err); err != nil {
 		return err
 	}
-	place := "in a file that only you can read"
+	path, err := loginPath()
+	if err != nil {
+		return err
+	}
+	place := "in a file that only you can read: " + output.SanitizeText(path)
 	if !inFile {
 		if l = l.moveToKeyring(); l.Keyring != "" {
 			place = "in the system's keyring"

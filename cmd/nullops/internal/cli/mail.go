@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,20 +31,61 @@ func mailCommand() *cobra.Command {
 
 // mailFilter are the flags that choose mails.
 type mailFilter struct {
-	to, subject, search string
-	after               int64
+	to              []string
+	subject, search string
+	after           int64
 }
 
 func (f *mailFilter) registerFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.to, "to", "", "part of a recipient's address")
+	c.Flags().StringArrayVar(&f.to, "to", nil, "part of a recipient's address; with several, a "+
+		"mail to one of them is enough")
 	c.Flags().StringVar(&f.subject, "subject", "", "part of the subject")
 	c.Flags().StringVar(&f.search, "search", "", "part of the subject, the addresses or the text")
 	c.Flags().Int64Var(&f.after, "after", 0, "only mails with a higher number")
 }
 
-func (f *mailFilter) toParams(most int) *apiclient.ListMailsParams {
-	return &apiclient.ListMailsParams{To: nilIfZero(f.to), Subject: nilIfZero(f.subject),
-		Search: nilIfZero(f.search), After: nilIfZero(f.after), Limit: &most}
+// listMails lists the newest mails that the filter takes. The control plane takes one recipient
+// at a time.
+func (c *client) listMails(
+	ctx context.Context, d apiclient.Deployment, f mailFilter, most int,
+) (*apiclient.MailList, error) {
+	var all *apiclient.MailList
+	for _, to := range f.recipients() {
+		r, err := c.ListMailsWithResponse(ctx, d.Id, &apiclient.ListMailsParams{To: nilIfZero(to),
+			Subject: nilIfZero(f.subject), Search: nilIfZero(f.search), After: nilIfZero(f.after),
+			Limit: &most})
+		if err := checkAnswer(r, err); err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = r.JSON200
+		} else {
+			addMails(all, r.JSON200, most)
+		}
+	}
+	return all, nil
+}
+
+// recipients are the addresses to ask for, one after the other; an empty one is of all mails.
+func (f *mailFilter) recipients() []string {
+	if len(f.to) == 0 {
+		return []string{""}
+	}
+	return f.to
+}
+
+// addMails merges the mails to another recipient into a list: a mail to both is one.
+func addMails(all, others *apiclient.MailList, most int) {
+	all.Items = append(all.Items, others.Items...)
+	slices.SortFunc(all.Items, func(a, b apiclient.MailSummary) int {
+		return cmp.Compare(b.Number, a.Number)
+	})
+	all.Items = slices.CompactFunc(all.Items, func(a, b apiclient.MailSummary) bool {
+		return a.Number == b.Number
+	})
+	all.More = all.More || others.More || len(all.Items) > most
+	all.Items = all.Items[:min(most, len(all.Items))]
+	all.Last = max(all.Last, others.Last)
 }
 
 func mailListCommand() *cobra.Command {
@@ -55,14 +99,14 @@ func mailListCommand() *cobra.Command {
 	return onDeployment(c, func(
 		c *cobra.Command, api *client, d apiclient.Deployment, _ []string,
 	) error {
-		r, err := api.ListMailsWithResponse(c.Context(), d.Id, f.toParams(most))
-		if err := checkAnswer(r, err); err != nil {
+		l, err := api.listMails(c.Context(), d, f, most)
+		if err != nil {
 			return err
 		}
 		if asJSON.Wanted() {
-			return asJSON.Print(c.OutOrStdout(), r.JSON200)
+			return asJSON.Print(c.OutOrStdout(), l)
 		}
-		return printMails(c.OutOrStdout(), r.JSON200)
+		return printMails(c.OutOrStdout(), l)
 	})
 }
 
