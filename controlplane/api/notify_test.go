@@ -396,6 +396,10 @@ func TestMail_NoWarningsUnlessChosen(t *testing.T) {
 			t.Errorf("a mail nobody chose: %s", mail)
 		}
 	}
+	// What happened is matched with what is chosen when it is sent on.
+	for pgtest.QueryValue[int](t, w.database, "SELECT count(*)::int FROM notices") > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
 	chooses("deployment.expiring")
 	nearsItsEnd("third")
 	if mail := server.next(t); !strings.Contains(mail, "third") || strings.Contains(mail, "created") {
