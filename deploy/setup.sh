@@ -243,7 +243,8 @@ secret pgpass passfile nullops "$(<secrets/postgres_password)"
 secret controlplane_pgpass passfile nullops_controlplane "$(password)"
 secret ingress_pgpass passfile nullops_ingress "$(password)"
 
-# Secrets that only you know are in a file too. One was a variable in .env once.
+# Secrets that only you know are in a file too. In earlier releases, that of the backup's bucket was a
+# variable in .env: it moves.
 settings=secrets/settings.yaml
 if [[ ! -e $settings ]]; then
   bucket=$(recall NULLOPS_BACKUP_S3_SECRET | sed "s/^\(['\"]\)\(.*\)\1\$/\2/")

@@ -15,10 +15,8 @@ const (
 	// handshakesAlways is the lower bound of the limit, however busy the machine is.
 	handshakesAlways = 8
 	// beginEvery is the time between two: ten thousand are back within the minute,
-	// and people have a part of the processor meanwhile. beginSlowly is that of a machine that
-	// cannot do both, which has people wait less and nodes longer.
-	beginEvery  = 4 * time.Millisecond
-	beginSlowly = 8 * time.Millisecond
+	// and people have a part of the processor meanwhile.
+	beginEvery = 4 * time.Millisecond
 	// handshakeTurn is how long a handshake that hangs occupies a slot of the limiter.
 	handshakeTurn = 500 * time.Millisecond
 	// turnWithin is how long a node waits for a slot; then it continues without one. Its
@@ -35,9 +33,8 @@ const (
 
 // adaptiveLimiter bounds how many nodes reconnect at once. TLS handshakes are
 // CPU-bound: running more than the CPU can serve only delays all of them, and people's
-// requests. When a timer fires late, a sign of CPU starvation, the limit shrinks to 3/4 and the
-// time between two grows by a quarter. Otherwise the limit grows by one while it is used up, and
-// that time shrinks a little (AIMD).
+// requests. The limit shrinks to 3/4 when a timer fires late, a sign of CPU
+// starvation, and grows by one while it is used up (AIMD).
 type adaptiveLimiter struct {
 	// free holds what may begin.
 	free chan struct{}
@@ -46,14 +43,12 @@ type adaptiveLimiter struct {
 	// limit is how many handshakes may run; debt is by how many the current ones exceed it.
 	limit, debt int
 	underWay    int
-	// next is when one may begin, and every the time after it until another may.
-	next  time.Time
-	every time.Duration
+	// next is when one may begin.
+	next time.Time
 }
 
 func newPace() *adaptiveLimiter {
-	p := &adaptiveLimiter{free: make(chan struct{}, handshakesAtOnce), limit: handshakesAlways,
-		every: beginEvery}
+	p := &adaptiveLimiter{free: make(chan struct{}, handshakesAtOnce), limit: handshakesAlways}
 	for range handshakesAlways {
 		p.free <- struct{}{}
 	}
@@ -72,24 +67,20 @@ func (p *adaptiveLimiter) run(ctx context.Context) error {
 	}
 }
 
-// adjust slows down when a timer fired late, and hurries a little when none did. It returns when
-// to measure next.
+// adjust shrinks the limit to 3/4 when a timer fired late, and adds one when the limit
+// is used up. It returns when to measure next.
 func (p *adaptiveLimiter) adjust(late time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.underWay == 0:
-		p.every = beginEvery
 		return restEvery
 	case late > lateBy:
 		p.resizeLocked(max(handshakesAlways, p.limit*3/4))
-		p.every = min(beginSlowly, p.every*5/4)
-		return feelEvery
 	case p.underWay >= p.limit:
 		// Grow only while the limit is used up.
 		p.resizeLocked(min(handshakesAtOnce, p.limit+1))
 	}
-	p.every = max(beginEvery, p.every-beginEvery/40)
 	return feelEvery
 }
 
@@ -147,7 +138,7 @@ func (p *adaptiveLimiter) waitSpacing(ctx context.Context) error {
 		p.next = now
 	}
 	rest := p.next.Sub(now)
-	p.next = p.next.Add(p.every)
+	p.next = p.next.Add(beginEvery)
 	p.mu.Unlock()
 	return wait.Sleep(ctx, rest)
 }

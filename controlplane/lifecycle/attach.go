@@ -32,7 +32,7 @@ func (l *Lifecycle) AttachVerdicts(ctx context.Context, actor access.Actor) erro
 	}
 	var due []controlplane.PendingAttachment
 	err := l.store.InTx(ctx, func(tx *postgres.Tx) (err error) {
-		due, err = tx.Verdicts().Claim(ctx, attachClaim, mostAttempts, attachedAtOnce)
+		due, err = tx.Verdicts().ClaimImages(ctx, attachClaim, mostAttempts, attachedAtOnce)
 		return err
 	})
 	end := time.Now().Add(attachRound)

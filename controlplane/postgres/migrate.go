@@ -33,7 +33,11 @@ func migrateSchema(ctx context.Context, pool *pgxpool.Pool, files fs.FS) error {
 		if err := notNewer(ctx, p); err != nil {
 			return err
 		}
-		if err := applyMigrations(ctx, p); err != nil {
+		err := runMigrations(ctx, func(ctx context.Context) error {
+			_, err := p.Up(ctx)
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("migrate database: %w", err)
 		}
 		return nil
@@ -50,12 +54,12 @@ const (
 	lockTries = 200
 )
 
-// applyMigrations applies what is missing. During an upgrade the release before still works in the
-// same tables. A migration that waited for one too long, or that PostgreSQL ended because two
-// transactions waited for each other, was rolled back as a whole, and begins again.
-func applyMigrations(ctx context.Context, p *goose.Provider) error {
+// runMigrations runs goose until no other transaction is in its way. During an upgrade the release
+// before still works in the same tables. A migration that waited for one too long, or that PostgreSQL
+// ended because two transactions waited for each other, was rolled back as a whole, and begins again.
+func runMigrations(ctx context.Context, run func(context.Context) error) error {
 	for try := 1; ; try++ {
-		_, err := p.Up(ctx)
+		err := run(ctx)
 		if !isRetryable(err) && !isLockTimeout(err) {
 			return err
 		}
@@ -78,7 +82,10 @@ func (l patientLocker) SessionLock(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET lock_timeout = %d", lockPatience.Milliseconds()))
-	return err
+	if err != nil {
+		return errors.Join(err, l.SessionLocker.SessionUnlock(context.WithoutCancel(ctx), conn))
+	}
+	return nil
 }
 
 func (l patientLocker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
@@ -124,11 +131,14 @@ func (s *Store) MigrateTo(ctx context.Context, files fs.FS, version int64) error
 		if err != nil {
 			return fmt.Errorf("read schema version: %w", err)
 		}
-		if version < now {
-			_, err = p.DownTo(ctx, version)
-		} else {
-			_, err = p.UpTo(ctx, version)
-		}
+		err = runMigrations(ctx, func(ctx context.Context) (err error) {
+			if version < now {
+				_, err = p.DownTo(ctx, version)
+			} else {
+				_, err = p.UpTo(ctx, version)
+			}
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("migrate database to %d: %w", version, err)
 		}

@@ -221,10 +221,10 @@ func TestMigrate_BeginsAgainAfterADeadlock(t *testing.T) {
 	m := newTwoTables(t)
 	// Whoever looks first is the one that is ended.
 	toRun(t, m.older, "SET deadlock_timeout = '60s'")
-	tx := m.hold(t)
-	m.start(t)
+	tx := m.holdTable(t)
+	m.startMigration(t)
 	toRun(t, m.older, "SELECT FROM first")
-	m.finish(t, tx)
+	m.finishMigration(t, tx)
 }
 
 // Who reads a table for long, as a backup does, holds up the migration, and the migration does not
@@ -232,14 +232,14 @@ func TestMigrate_BeginsAgainAfterADeadlock(t *testing.T) {
 func TestMigrate_LetsOthersReadWhileItWaits(t *testing.T) {
 	t.Parallel()
 	m := newTwoTables(t)
-	tx := m.hold(t)
-	m.start(t)
+	tx := m.holdTable(t)
+	m.startMigration(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	if _, err := connectTo(t, m.url).Exec(ctx, "SELECT FROM second"); err != nil {
 		t.Errorf("a reader waited for the migration: %v", err)
 	}
-	m.finish(t, tx)
+	m.finishMigration(t, tx)
 }
 
 // twoTables is a database with a migration that changes two tables, and a connection of the
@@ -266,8 +266,8 @@ func newTwoTables(t *testing.T) *twoTables {
 	return m
 }
 
-// hold begins a transaction that reads the second table.
-func (m *twoTables) hold(t *testing.T) pgx.Tx {
+// holdTable begins a transaction that reads the second table.
+func (m *twoTables) holdTable(t *testing.T) pgx.Tx {
 	t.Helper()
 	tx, err := m.older.Begin(t.Context())
 	if err != nil {
@@ -277,8 +277,8 @@ func (m *twoTables) hold(t *testing.T) pgx.Tx {
 	return tx
 }
 
-// start starts the migration, and returns when it waits for the second table.
-func (m *twoTables) start(t *testing.T) {
+// startMigration starts the migration, and returns when it waits for the second table.
+func (m *twoTables) startMigration(t *testing.T) {
 	t.Helper()
 	s := pgtest.Open(t, m.url)
 	go func() { m.migrated <- s.Migrate(t.Context(), m.files) }()
@@ -292,8 +292,8 @@ func (m *twoTables) start(t *testing.T) {
 	}
 }
 
-// finish ends the transaction, and waits until the migration has succeeded.
-func (m *twoTables) finish(t *testing.T, tx pgx.Tx) {
+// finishMigration ends the transaction, and waits until the migration has succeeded.
+func (m *twoTables) finishMigration(t *testing.T, tx pgx.Tx) {
 	t.Helper()
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)

@@ -125,10 +125,10 @@ func (t Verdicts) addImages(
 	return all, nil
 }
 
-// Claim returns up to most statements that are to be attached, of those that were tried less than
+// ClaimImages returns up to most statements that are to be attached, of those that were tried less than
 // so often. Until the time of the claim is over or they are recorded, nobody else gets one that is
 // to be attached to the same image.
-func (t Verdicts) Claim(
+func (t Verdicts) ClaimImages(
 	ctx context.Context, claim time.Duration, attempts, most int,
 ) ([]controlplane.PendingAttachment, error) {
 	if err := t.q.LockVerdictImages(ctx); err != nil {

@@ -284,7 +284,6 @@ func TestReport_ARefusalIsAnAlert(t *testing.T) {
 			}
 			continue
 		}
-		// promise: W-02
 		if len(all) != 1 || all[0].Condition != "rule.refused" || all[0].Label != "hub" ||
 			!strings.HasPrefix(all[0].Detail, want) {
 			t.Errorf("%d: %+v", status, all)

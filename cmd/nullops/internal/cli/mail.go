@@ -50,7 +50,7 @@ func (c *client) listMails(
 	ctx context.Context, d apiclient.Deployment, f mailFilter, most int,
 ) (*apiclient.MailList, error) {
 	var all *apiclient.MailList
-	for _, to := range f.recipients() {
+	for _, to := range f.listRecipients() {
 		r, err := c.ListMailsWithResponse(ctx, d.Id, &apiclient.ListMailsParams{To: nilIfZero(to),
 			Subject: nilIfZero(f.subject), Search: nilIfZero(f.search), After: nilIfZero(f.after),
 			Limit: &most})
@@ -66,8 +66,8 @@ func (c *client) listMails(
 	return all, nil
 }
 
-// recipients are the addresses to ask for, one after the other; an empty one is of all mails.
-func (f *mailFilter) recipients() []string {
+// listRecipients lists the addresses to ask for, one after the other; an empty one is of all mails.
+func (f *mailFilter) listRecipients() []string {
 	if len(f.to) == 0 {
 		return []string{""}
 	}

@@ -69,8 +69,6 @@ func (w *mailWorld) run(t *testing.T, args ...string) (string, error) {
 }
 
 // A robot may wait before the deployment is on a node: the wait goes on there.
-//
-// promise: W-07
 func TestMailWait_BeforeThereIsANode(t *testing.T) {
 	out, err := new(mailWorld).run(t, "wait", mailWorldID, "--to", "ann", "--timeout", "30s", "--json")
 	if err != nil || !strings.Contains(out, `"number": 3`) {
@@ -80,8 +78,6 @@ func TestMailWait_BeforeThereIsANode(t *testing.T) {
 
 // That no mail came in time has one exit code, also when the time ends amid a request, and when
 // there was no time at all. Nothing is printed then.
-//
-// promise: W-07
 func TestMailWait_TimeEnds(t *testing.T) {
 	for timeout, w := range map[string]*mailWorld{"0s": {}, "10ms": {slow: true}, "1200ms": {}} {
 		w.lists.Store(-100)
