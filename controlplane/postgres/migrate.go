@@ -55,8 +55,9 @@ const (
 )
 
 // runMigrations runs goose until no other transaction is in its way. During an upgrade the release
-// before still works in the same tables. A migration that waited for one too long, or that PostgreSQL
-// ended because two transactions waited for each other, was rolled back as a whole, and begins again.
+// before still works in the same tables. A migration that waited for one too long, or that
+// PostgreSQL ended because two transactions waited for each other, was rolled back as a whole, and
+// begins again.
 func runMigrations(ctx context.Context, run func(context.Context) error) error {
 	for try := 1; ; try++ {
 		err := run(ctx)

@@ -125,8 +125,8 @@ func (t Verdicts) addImages(
 	return all, nil
 }
 
-// ClaimImages returns up to most statements that are to be attached, of those that were tried less than
-// so often. Until the time of the claim is over or they are recorded, nobody else gets one that is
+// ClaimImages returns up to most statements that are to be attached, of those that were tried less
+// than so often. Until the time of the claim is over or they are recorded, nobody else gets one that is
 // to be attached to the same image.
 func (t Verdicts) ClaimImages(
 	ctx context.Context, claim time.Duration, attempts, most int,
