@@ -126,8 +126,8 @@ func (t Verdicts) addImages(
 }
 
 // ClaimImages returns up to most statements that are to be attached, of those that were tried less
-// than so often. Until the time of the claim is over or they are recorded, nobody else gets one that is
-// to be attached to the same image.
+// than so often. Until the time of the claim is over or they are recorded, nobody else gets one
+// that is to be attached to the same image.
 func (t Verdicts) ClaimImages(
 	ctx context.Context, claim time.Duration, attempts, most int,
 ) ([]controlplane.PendingAttachment, error) {
