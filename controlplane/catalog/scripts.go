@@ -73,6 +73,11 @@ func scriptError(err error) error {
 			Message: "the control plane's machine cannot confine scripts",
 			Remedy:  "Let its container use seccomp filters; see docs/scripts.md.", Cause: err}
 	}
+	if errors.Is(err, call.ErrBusy) {
+		return &controlplane.Error{Kind: controlplane.Unavailable, Code: "machine_busy",
+			Message: "the control plane's machine is so busy that the script did not begin",
+			Remedy:  "Try again in a minute.", Cause: err}
+	}
 	return fmt.Errorf("run a script: %w", err)
 }
 

@@ -37,8 +37,13 @@ const (
 	Crashed        = call.Crashed
 )
 
-// ErrConfine says that no script runs on this machine.
-var ErrConfine = call.ErrConfine
+// Why a script was not run.
+var (
+	// ErrConfine says that no script runs on this machine.
+	ErrConfine = call.ErrConfine
+	// ErrBusy says that the machine did not get round to the script.
+	ErrBusy = call.ErrBusy
+)
 
 const (
 	// maxOutputs bounds the encoded outputs, maxDepth their nesting.
@@ -49,6 +54,8 @@ const (
 
 // frame is one line of the confined process's stdout.
 type frame struct {
+	// Begun says that the script's own time begins.
+	Begun    bool      `json:"begun,omitempty"`
 	Log      *string   `json:"log,omitempty"`
 	Response *Response `json:"response,omitempty"`
 }

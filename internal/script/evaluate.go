@@ -17,8 +17,7 @@ type evaluation struct {
 	vm      *goja.Runtime
 	request Request
 	places  *sourcemap.Consumer
-	emit    func(line string)
-	abort   func(Response)
+	out     output
 	// parse, stringify and await are the interpreter's own, taken before the script could
 	// replace them.
 	parse, stringify, await goja.Callable
@@ -26,17 +25,26 @@ type evaluation struct {
 	dropped                 int64
 }
 
+// output is how an evaluation speaks to who started it.
+type output struct {
+	// begin says that the script is compiled, and its time runs from now on.
+	begin func()
+	log   func(line string)
+	// abort ends the process with a response, where the script cannot be stopped.
+	abort func(Response)
+}
+
 // evaluateScript runs a request. It must be called in a confined process only.
-// Where the script cannot be stopped, abort ends the process with a response.
-func evaluateScript(r Request, emit func(line string), abort func(Response)) Response {
+func evaluateScript(r Request, out output) Response {
 	code, places, problem := compileModule(r.Source)
 	if problem != nil {
 		return Response{Problem: problem}
 	}
-	e := &evaluation{vm: goja.New(), request: r, places: places, emit: emit, abort: abort}
+	e := &evaluation{vm: goja.New(), request: r, places: places, out: out}
 	if err := e.prepare(); err != nil {
 		return Response{Problem: &Problem{Kind: Crashed, Message: err.Error()}}
 	}
+	out.begin()
 	stop := time.AfterFunc(r.Limit(), func() { e.vm.Interrupt(errTimedOut) })
 	defer stop.Stop()
 	go e.watchMemory()
@@ -63,7 +71,7 @@ func (e *evaluation) watchMemory() {
 	e.vm.Interrupt(errMemory)
 	// A function of the interpreter's own is not interrupted.
 	time.Sleep(200 * time.Millisecond)
-	e.abort(problemResponse(Memory, memorySentence))
+	e.out.abort(problemResponse(Memory, memorySentence))
 }
 
 // prepare sets the limits and keeps the functions that the result depends on.

@@ -66,7 +66,8 @@ func evaluateSafely(r Request, abort func(Response)) (answer Response) {
 				Message: "the interpreter cannot run this script"}}
 		}
 	}()
-	return evaluateScript(r, func(line string) { writeFrame(frame{Log: &line}) }, abort)
+	return evaluateScript(r, output{begin: func() { writeFrame(frame{Begun: true}) },
+		log: func(line string) { writeFrame(frame{Log: &line}) }, abort: abort})
 }
 
 func writeFrame(f frame) int {

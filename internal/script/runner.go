@@ -25,6 +25,9 @@ const (
 	maxAnswer  = 8 << 20
 	// maxCrash is how much of a crash is looked at.
 	maxCrash = 16 << 10
+	// beginTime is how long a process may take before its script begins. What it may compute until
+	// then is limited as well, so that only a busy machine needs more.
+	beginTime = time.Minute
 	// grace is how long a process may take to notice that its time is over.
 	grace = 2 * time.Second
 	// MaxProcesses bounds how many scripts of one Runner run at a time.
@@ -71,8 +74,8 @@ func (r *Runner) Run(
 func (r *Runner) runConfined(
 	ctx context.Context, request Request, input []byte, line func(text string),
 ) (Response, error) {
-	limited, cancel := context.WithTimeout(ctx, request.Limit()+grace)
-	defer cancel()
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	p := process{input: input, line: line}
 	// The kernel ends the process with the thread that started it.
 	runtime.LockOSThread()
@@ -81,13 +84,22 @@ func (r *Runner) runConfined(
 	if err != nil {
 		return Response{}, fmt.Errorf("start the script runner: %w", err)
 	}
-	answer, readErr := p.readFrames(cancel)
+	late := time.AfterFunc(beginTime, func() { cancel(ErrBusy) })
+	defer func() { late.Stop() }()
+	p.begun = func() {
+		if late.Stop() {
+			late = time.AfterFunc(request.Limit()+grace, func() { cancel(errTimedOut) })
+		}
+	}
+	answer, readErr := p.readFrames(func() { cancel(errTooMuch) })
 	err = p.cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
 		return Response{}, context.Cause(ctx)
 	case errors.Is(readErr, errTooMuch):
 		return problemResponse(Crashed, "the script's process wrote too much and was killed"), nil
+	case errors.Is(context.Cause(limited), ErrBusy):
+		return Response{}, ErrBusy
 	case limited.Err() != nil:
 		return problemResponse(TimedOut, timeoutSentence(request)), nil
 	case answer != nil && err == nil:
@@ -152,9 +164,11 @@ func problemResponse(kind Kind, message string) Response {
 
 // process is one confined process.
 type process struct {
-	cmd    *exec.Cmd
-	input  []byte
-	line   func(text string)
+	cmd   *exec.Cmd
+	input []byte
+	line  func(text string)
+	// begun is called once, when the script's own time begins.
+	begun  func()
 	stdout io.ReadCloser
 	crash  cappedBuffer
 }
@@ -199,6 +213,10 @@ func (p *process) readFrames(kill func()) (*Response, error) {
 		if json.Unmarshal(one, &f) != nil {
 			kill()
 			return nil, errors.New("the script's process wrote no frame")
+		}
+		if f.Begun && p.begun != nil {
+			p.begun()
+			p.begun = nil // a process that says it again gains no time
 		}
 		if f.Response != nil {
 			return f.Response, nil

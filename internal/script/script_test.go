@@ -3,6 +3,7 @@ package script_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -237,6 +238,23 @@ func TestCheck_LoadsWithoutCalling(t *testing.T) {
 		Source: "export default ({log}) => log('called'); export function remove() { throw 1 }"})
 	if answer.Problem != nil || !answer.Removes || len(log) > 0 {
 		t.Errorf("the check answered %+v and logged %q", answer, log)
+	}
+}
+
+// A process that begins late on a busy machine takes nothing of the script's time.
+func TestRun_TimeBeginsWithTheScript(t *testing.T) {
+	if err := os.WriteFile(slowMark(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Remove(slowMark()) })
+	answer, _ := run(t, script.Request{Timeout: time.Second,
+		Source: "export default () => ({outputs: {n: 1}})"})
+	if answer.Problem != nil || answer.Outputs["n"] != 1.0 {
+		t.Errorf("got %+v, %v", answer.Problem, answer.Outputs)
+	}
+	answer, _ = run(t, script.Request{Timeout: time.Second, Source: "for (;;);"})
+	if answer.Problem == nil || answer.Problem.Kind != script.TimedOut {
+		t.Errorf("an endless loop answered %+v", answer.Problem)
 	}
 }
 

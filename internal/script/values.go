@@ -57,7 +57,7 @@ func (e *evaluation) log(call goja.FunctionCall) goja.Value {
 		e.dropped++
 		return goja.Undefined()
 	}
-	e.emit(text.Clip(line, MaxLine))
+	e.out.log(text.Clip(line, MaxLine))
 	return goja.Undefined()
 }
 

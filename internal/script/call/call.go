@@ -145,3 +145,7 @@ func (r Request) Limit() time.Duration {
 // there.
 var ErrConfine = errors.New("this machine cannot confine scripts: the kernel needs seccomp " +
 	"filters, and a container must be allowed to use them")
+
+// ErrBusy says that the machine had so much else to do that the script did not begin. That is no
+// fault of the script; it may run again.
+var ErrBusy = errors.New("the machine is so busy that the script did not begin in time")
