@@ -107,7 +107,7 @@ func TestPull_ReasonBehindHead(t *testing.T) {
 // registry look alive; one whose layer grows slowly is alive.
 func TestPull_RepeatedReportsAreSilence(t *testing.T) {
 	t.Parallel()
-	const patience = 400 * time.Millisecond
+	const patience = 3 * time.Second
 	for name, c := range map[string]struct {
 		grows bool
 		want  string

@@ -126,14 +126,11 @@ func TestListTags_SlowList(t *testing.T) {
 	})
 	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("last") {
-			select {
-			case <-after:
-			case <-time.After(600 * time.Millisecond):
-			}
+			<-after
 		}
 		inner(w, r)
 	})
-	c := newClient(t, registry.Config{AnswerTime: 500 * time.Millisecond})
+	c := newClient(t, registry.Config{AnswerTime: 4 * time.Second})
 	_, err := c.ListTags(t.Context(), plainSource(f.host()))
 	var said *controlplane.Error
 	if !errors.As(err, &said) || said.Code != "registry_slow" ||
@@ -157,11 +154,11 @@ func TestListTags_ReadsOnBehind(t *testing.T) {
 	})
 	f := startFake(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("last") {
-			time.Sleep(350 * time.Millisecond)
+			time.Sleep(1600 * time.Millisecond)
 		}
 		inner(w, r)
 	})
-	c := newClient(t, registry.Config{AnswerTime: 500 * time.Millisecond})
+	c := newClient(t, registry.Config{AnswerTime: 3 * time.Second})
 	_, err := c.ListTags(t.Context(), plainSource(f.host()))
 	if err == nil || !strings.Contains(err.Error(), "still sending") {
 		t.Errorf("got %v", err)
