@@ -33,12 +33,12 @@ type Conn struct {
 	// brief is set while a Read must not block. drained is set once it is known that nothing
 	// more has arrived. Both, and asked, belong to the reader.
 	brief, drained, asked bool
-	// into is the buffer of a brief read, got and failed are its result.
+	// into is the buffer of a read, got and failed are its result.
 	into   []byte
 	got    int
 	failed error
-	// take and notice are methods; made once, they cost nothing per call.
-	take, notice func(fd uintptr) bool
+	// take, notice and put are methods; made once, they cost nothing per call.
+	take, notice, put func(fd uintptr) bool
 	// unread is what Unread put back. It belongs to the reader.
 	unread []byte
 
@@ -49,6 +49,10 @@ type Conn struct {
 	// coalesces is set by Coalesce. lost is why what was collected could not be written.
 	coalesces bool
 	lost      error
+	// from is what a write has to write, wrote and stuck are its result.
+	from  []byte
+	wrote int
+	stuck error
 }
 
 // Wrap makes a Conn. The TCP connection must not be used directly afterwards.
@@ -58,7 +62,7 @@ func Wrap(tcp *net.TCPConn) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{TCPConn: tcp, raw: raw}
-	c.take, c.notice = c.readNonblock, c.pollReadable
+	c.take, c.notice, c.put = c.readNonblock, c.pollReadable, c.writeNonblock
 	return c, nil
 }
 
@@ -98,6 +102,10 @@ func FindPlain(conn net.Conn) *net.TCPConn {
 	return nil
 }
 
+// mostAtOnce is what the kernel copies in one call. Nothing else runs on the processor meanwhile,
+// and a collection of garbage waits for it.
+const mostAtOnce = 256 << 10
+
 // ErrNotYet is returned by a brief read when nothing has arrived.
 var ErrNotYet error = notYetError{}
 
@@ -109,8 +117,7 @@ func (notYetError) Timeout() bool   { return false }
 func (notYetError) Temporary() bool { return true }
 
 // ReadWithoutBlocking calls read, which must read through c, and makes it return ErrNotYet
-// instead of
-// blocking. An incomplete TLS record is kept for the next read.
+// instead of blocking. An incomplete TLS record is kept for the next read.
 func (c *Conn) ReadWithoutBlocking(read func([]byte) (int, error), p []byte) (int, error) {
 	c.brief = true
 	defer func() { c.brief = false }()
@@ -130,17 +137,18 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 		}
 		return n, nil
 	}
-	if !c.brief || len(p) == 0 {
-		return c.TCPConn.Read(p)
+	if len(p) == 0 {
+		return 0, nil
 	}
-	if c.drained {
+	if c.brief && c.drained {
 		return 0, ErrNotYet
 	}
+	p = p[:min(len(p), mostAtOnce)]
 	c.into = p
 	err = c.raw.Read(c.take)
 	c.into = nil
 	if err != nil {
-		return 0, err
+		return 0, renameErr(err, "read")
 	}
 	c.drained = c.got < len(p) && (c.failed == nil || errors.Is(c.failed, ErrNotYet))
 	return c.got, c.failed // as it is: TLS compares it
@@ -159,23 +167,67 @@ func (c *Conn) WriteTo(w io.Writer) (n int64, err error) {
 	return n + rest, err
 }
 
+// renameErr makes what the runtime says of a raw operation what it says of a plain one.
+func renameErr(err error, operation string) error {
+	if said, ok := errors.AsType[*net.OpError](err); ok {
+		said.Op = operation
+	}
+	return err
+}
+
+// explainErr wraps what the kernel said of an operation as the standard library does.
+func (c *Conn) explainErr(operation string, err error) error {
+	return &net.OpError{Op: operation, Net: "tcp", Source: c.LocalAddr(), Addr: c.RemoteAddr(),
+		Err: os.NewSyscallError(operation, err)}
+}
+
 // readNonblock reads from the kernel without blocking and translates the result to a
-// net.Conn's.
+// net.Conn's. It returns false when the read has to wait.
 func (c *Conn) readNonblock(fd uintptr) bool {
 	c.got = 0
-	n, err := unix.Read(int(fd), c.into)
+	n, err := receiveNow(fd, c.into)
 	for errors.Is(err, unix.EINTR) {
-		n, err = unix.Read(int(fd), c.into)
+		n, err = receiveNow(fd, c.into)
 	}
 	switch {
 	case errors.Is(err, unix.EAGAIN):
 		c.failed = ErrNotYet
+		return c.brief
 	case err != nil:
-		c.failed = os.NewSyscallError("read", err)
+		c.failed = c.explainErr("read", err)
 	case n == 0:
 		c.failed = io.EOF
 	default:
 		c.got, c.failed = n, nil
+	}
+	return true
+}
+
+// writeAll writes to the kernel, and waits where it takes no more. It must be called with mu held.
+func (c *Conn) writeAll(p []byte) (int, error) {
+	c.from, c.wrote, c.stuck = p, 0, nil
+	err := c.raw.Write(c.put)
+	c.from = nil
+	if err != nil {
+		return c.wrote, renameErr(err, "write")
+	}
+	return c.wrote, c.stuck
+}
+
+// writeNonblock writes what the kernel takes. It returns false when the write has to wait.
+func (c *Conn) writeNonblock(fd uintptr) bool {
+	for c.wrote < len(c.from) {
+		n, err := sendNow(fd, c.from[c.wrote:min(len(c.from), c.wrote+mostAtOnce)])
+		switch {
+		case err == nil:
+			c.wrote += n
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			return false
+		default:
+			c.stuck = c.explainErr("write", err)
+			return true
+		}
 	}
 	return true
 }
@@ -217,10 +269,9 @@ func (c *Conn) pollReadable(fd uintptr) bool {
 		return true
 	}
 	c.asked = true
-	look := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(look[:], 0)
+	readable, err := isReadableNow(fd)
 	for errors.Is(err, unix.EINTR) {
-		n, err = unix.Poll(look[:], 0)
+		readable, err = isReadableNow(fd)
 	}
-	return n > 0 || err != nil
+	return readable || err != nil
 }

@@ -145,7 +145,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		go c.writeSoon()
 		return len(p), nil
 	}
-	return c.TCPConn.Write(p)
+	return c.writeAll(p)
 }
 
 func (c *Conn) flushGathered() error {
@@ -160,7 +160,7 @@ func (c *Conn) writeGatheredLocked() error {
 	if room == nil {
 		return c.lost // it was written meanwhile
 	}
-	_, err := c.TCPConn.Write(*room)
+	_, err := c.writeAll(*room)
 	*room = (*room)[:0]
 	gathered.Put(room)
 	if c.coalesces {

@@ -90,6 +90,72 @@ func TestConn_BriefReadsWhatIsThere(t *testing.T) {
 	}
 }
 
+// Errors and waits of reads and writes are those of a plain TCP connection.
+func TestConn_FailsAsTCP(t *testing.T) {
+	t.Parallel()
+	type outcome struct {
+		Op                             string
+		Timeout, Closed, Reset, Broken bool
+	}
+	read := func(c net.Conn) (int, error) { return c.Read(make([]byte, 8)) }
+	write := func(c net.Conn) (int, error) { return c.Write(make([]byte, 32<<20)) }
+	for name, try := range map[string]func(near net.Conn, far *net.TCPConn) (int, error){
+		"read, too late": func(near net.Conn, _ *net.TCPConn) (int, error) {
+			_ = near.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+			return read(near)
+		},
+		"read, closed": func(near net.Conn, _ *net.TCPConn) (int, error) {
+			time.AfterFunc(10*time.Millisecond, func() { _ = near.Close() })
+			return read(near)
+		},
+		"read, reset": func(near net.Conn, far *net.TCPConn) (int, error) {
+			_ = far.SetLinger(0)
+			time.AfterFunc(10*time.Millisecond, func() { _ = far.Close() })
+			return read(near)
+		},
+		"write, too late": func(near net.Conn, _ *net.TCPConn) (int, error) {
+			_ = near.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+			return write(near)
+		},
+		"write, closed": func(near net.Conn, _ *net.TCPConn) (int, error) {
+			time.AfterFunc(10*time.Millisecond, func() { _ = near.Close() })
+			return write(near)
+		},
+		"write, reset": func(near net.Conn, far *net.TCPConn) (int, error) {
+			_ = far.SetLinger(0)
+			time.AfterFunc(10*time.Millisecond, func() { _ = far.Close() })
+			return write(near)
+		},
+		"write after its own end": func(near net.Conn, _ *net.TCPConn) (int, error) {
+			_ = near.(interface{ CloseWrite() error }).CloseWrite()
+			return write(near)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got [2]outcome
+			for i := range got {
+				near, far := connectEnds(t)
+				var conn net.Conn = near
+				if i == 1 {
+					conn = idleconn.WrapConn(near)
+				}
+				_, err := try(conn, far)
+				said, ok := errors.AsType[*net.OpError](err)
+				if !ok {
+					t.Fatalf("failed with %v", err)
+				}
+				got[i] = outcome{Op: said.Op, Timeout: said.Timeout(),
+					Closed: errors.Is(err, net.ErrClosed), Reset: errors.Is(err, unix.ECONNRESET),
+					Broken: errors.Is(err, unix.EPIPE)}
+			}
+			if got[0] != got[1] {
+				t.Errorf("TCP fails with %+v, this with %+v", got[0], got[1])
+			}
+		})
+	}
+}
+
 func TestConn_CloseEndsWait(t *testing.T) {
 	near, _ := connectEnds(t)
 	c, err := idleconn.Wrap(near)
