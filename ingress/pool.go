@@ -88,6 +88,7 @@ type pool struct {
 	idle    []*conn
 	waiting []poolWaiter // who found none, in the order they came
 	dialing int
+	begun   time.Time // when the last dial began
 	grace   *time.Timer
 	open    atomic.Int32
 	// moved is when a connection came back last, or one of the first was opened; extra is when one

@@ -11,6 +11,11 @@ import (
 const (
 	// dialsAtOnce bounds how many connections a target is being asked for.
 	dialsAtOnce = 32
+	// dialsAtFirst is how many of them begin at once; more begin dialSpacing apart. A crowd that
+	// finds none, such as after a page was left and its requests with it, is served sooner by the
+	// first few than by handshakes that take the processors from each other.
+	dialsAtFirst = 4
+	dialSpacing  = 2 * time.Millisecond
 	// eagerConns is how many connections a target gets without waiting for dialGrace. Beyond
 	// that, a waiter is mostly served sooner by a connection that becomes free: opening one
 	// costs both ends more than a dozen requests. With a lower limit, requests would wait
@@ -75,6 +80,10 @@ func (p *pool) removeWaiter(t poolWaiter) {
 // more may be needed later.
 func (p *pool) dialLocked(now time.Time) {
 	for p.dialing < min(len(p.waiting), dialsAtOnce) {
+		if rest := dialSpacing - now.Sub(p.begun); p.dialing >= dialsAtFirst && rest > 0 {
+			p.retryDialLocked(rest)
+			return
+		}
 		if p.dialing+int(p.open.Load()) >= eagerConns {
 			if wait := p.waitLocked(now); wait > 0 {
 				p.retryDialLocked(wait)
@@ -82,6 +91,7 @@ func (p *pool) dialLocked(now time.Time) {
 			}
 		}
 		p.dialing++
+		p.begun = now
 		go p.dialOne()
 	}
 }

@@ -25,7 +25,10 @@ func newSlowPool(t *testing.T, takes time.Duration) (*pool, *atomic.Int32) {
 		context.AfterFunc(t.Context(), func() { _ = far.Close() })
 		return near, nil
 	}}
-	t.Cleanup(p.close)
+	t.Cleanup(func() {
+		p.close()
+		time.Sleep(takes) // for those that are being opened
+	})
 	return p, &made
 }
 
@@ -57,6 +60,29 @@ func TestPool_ACrowdSharesFewConnections(t *testing.T) {
 	})
 }
 
+// Handshakes take the processors from each other: those of a crowd that finds no connection begin
+// apart, so that the first connections serve it.
+func TestPool_ACrowdThatFindsNoneBeginsWithAFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, made := newSlowPool(t, 20*time.Millisecond)
+		go func() { crowdPool(t, p, 40, time.Millisecond) }()
+		for _, at := range []struct {
+			after time.Duration
+			made  int32
+		}{{0, dialsAtFirst}, {dialSpacing, dialsAtFirst + 1}, {4 * dialSpacing, dialsAtFirst + 5}} {
+			time.Sleep(at.after)
+			synctest.Wait()
+			if got := made.Load(); got != at.made {
+				t.Errorf("%d connections are being opened, wanted %d", got, at.made)
+			}
+		}
+		time.Sleep(time.Second)
+		if got := made.Load(); got > 20 {
+			t.Errorf("%d connections for 40 short requests", got)
+		}
+	})
+}
+
 // A long line in front of a quick service gets hardly more connections: handshakes would make it
 // longer. As soon as the service stalls, it gets many.
 func TestPool_ALineThatMovesOpensFewMore(t *testing.T) {
@@ -78,7 +104,7 @@ func TestPool_EagerConnectionsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := newSlowPool(t, 5*time.Millisecond)
 		took := crowdPool(t, p, eagerConns, 10*time.Second)
-		if made.Load() != eagerConns || took >= 10*time.Second+dialGrace {
+		if made.Load() != eagerConns || took >= 10*time.Second+eagerConns*dialSpacing {
 			t.Errorf("%d connections, and %v for requests of 10 s", made.Load(), took)
 		}
 	})
