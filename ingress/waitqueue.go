@@ -11,11 +11,12 @@ import (
 const (
 	// dialsAtOnce bounds how many connections a target is being asked for.
 	dialsAtOnce = 32
-	// dialsAtFirst is how many of them begin at once; more begin dialSpacing apart. A crowd that
-	// finds none, such as after a page was left and its requests with it, is served sooner by the
-	// first few than by handshakes that take the processors from each other.
+	// dialsAtFirst is how many of them begin at once; more begin dialSpacing apart, which is about
+	// what a handshake costs both ends. A crowd that finds no connection, as when people left a page
+	// and its requests went with their connections, is served sooner by the first few than by
+	// handshakes that take the processors from each other.
 	dialsAtFirst = 4
-	dialSpacing  = 2 * time.Millisecond
+	dialSpacing  = 5 * time.Millisecond
 	// eagerConns is how many connections a target gets without waiting for dialGrace. Beyond
 	// that, a waiter is mostly served sooner by a connection that becomes free: opening one
 	// costs both ends more than a dozen requests. With a lower limit, requests would wait
