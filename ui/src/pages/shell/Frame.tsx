@@ -15,6 +15,7 @@ import { useSolved } from "@/components/Toast";
 import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
+import { groupNotices } from "../notices/groupNotices";
 import { startDismissed } from "../start/dismissed";
 import { DocsLink } from "./DocsLink";
 import { signOut } from "./leave";
@@ -144,9 +145,10 @@ function Count() {
   return count === undefined ? null : <span className="n">{count}</span>;
 }
 
-/** Notices that were not read. */
+/** Notices that were not read, equal ones counted once, as the page shows them. */
 function Unread() {
-  const unread = useQuery(inbox).data?.unread;
+  const items = useQuery(inbox).data?.items ?? [];
+  const unread = groupNotices(items).filter(({ newest }) => !newest.read).length;
   return unread ? <span className="n warn">{unread}</span> : null;
 }
 
