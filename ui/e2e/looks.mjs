@@ -29,7 +29,7 @@ export async function looked(page, name, themes = THEMES) {
 export function hardOnPhones() {
   const shown = (one) =>
     one.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
-    !one.closest(".vh, [aria-hidden=true], .react-flow, .xterm, [inert]");
+    !one.closest(".vh, [aria-hidden=true], .react-flow, .xterm, .log, [inert]");
   const name = (one) => one.getAttribute("aria-label") ?? one.textContent.trim().slice(0, 30);
   const size = ({ width, height }) => `${Math.round(width)} × ${Math.round(height)}`;
   const low = [...document.querySelectorAll(".btn")].filter(shown).flatMap((one) => {
@@ -40,7 +40,9 @@ export function hardOnPhones() {
       : [];
   });
   // Links within text are as high as their line; a box with a label is pressed with it.
-  const tiny = [...document.querySelectorAll("a, button, select, summary, [role=button], [role=tab]")]
+  const tiny = [
+    ...document.querySelectorAll("a, button, select, summary, [role=button], [role=tab]"),
+  ]
     .filter(shown)
     .filter((one) => getComputedStyle(one).display !== "inline")
     .flatMap((one) => {

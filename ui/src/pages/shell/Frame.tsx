@@ -15,7 +15,7 @@ import { useSolved } from "@/components/Toast";
 import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
-import { groupNotices } from "../notices/groupNotices";
+import { countUnread } from "../notices/groupNotices";
 import { startDismissed } from "../start/dismissed";
 import { DocsLink } from "./DocsLink";
 import { signOut } from "./leave";
@@ -147,8 +147,7 @@ function Count() {
 
 /** Notices that were not read, equal ones counted once, as the page shows them. */
 function Unread() {
-  const items = useQuery(inbox).data?.items ?? [];
-  const unread = groupNotices(items).filter(({ newest }) => !newest.read).length;
+  const unread = countUnread(useQuery(inbox).data?.items ?? []);
   return unread ? <span className="n warn">{unread}</span> : null;
 }
 
