@@ -45,7 +45,7 @@ func (s *server) moveDrained(
 		refused, ok := errors.AsType[*controlplane.Error](err)
 		switch {
 		case ok:
-			stays[one.ID] = refused.Message
+			stays[one.ID] = lifecycle.DescribeRefusal(refused)
 		case err != nil:
 			return nil, err
 		}

@@ -4371,7 +4371,7 @@ type NodeStaying struct {
 	Project   string           `json:"project"`
 	Status    DeploymentStatus `json:"status"`
 
-	// StaysBecause Why it was not moved.
+	// StaysBecause Why it was not moved and what to do about it, in sentences.
 	StaysBecause *string `json:"stays_because,omitempty"`
 }
 

@@ -98,7 +98,8 @@ func reserveOffer(
 	node, refused := ChooseNode(all, q.plan.ask)
 	switch {
 	case node.ID == "":
-		return nil, explainNoRoom(ctx, tx, q.plan, all, q.plan.ask, refused)
+		return nil, explainNoRoom(ctx, tx, q.plan.actor, q.plan.env, all, q.plan.ask,
+			refused)
 	case !mustAsk(node, q.plan.ask):
 		return nil, nil
 	}

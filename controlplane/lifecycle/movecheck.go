@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/access"
@@ -22,13 +23,13 @@ func (l *Lifecycle) MoveRefusals(
 	all := map[controlplane.DeploymentID]string{}
 	err := l.store.Read(ctx, func(tx *postgres.Tx) error {
 		for _, id := range ids {
-			err := checkMove(ctx, tx, id)
+			err := checkMove(ctx, tx, actor, id)
 			refused, ok := errors.AsType[*controlplane.Error](err)
 			switch {
 			case ok && refused.Kind == controlplane.NotFound:
 				// Gone since the list was read.
 			case ok:
-				all[id] = refused.Message
+				all[id] = DescribeRefusal(refused)
 			case err != nil:
 				return err
 			}
@@ -38,7 +39,14 @@ func (l *Lifecycle) MoveRefusals(
 	return all, err
 }
 
-func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentID) error {
+// DescribeRefusal says why something was refused, and what to do about it, in sentences.
+func DescribeRefusal(e *controlplane.Error) string {
+	return strings.TrimSpace(controlplane.Sentence(e.Message) + " " + e.Remedy)
+}
+
+func checkMove(
+	ctx context.Context, tx *postgres.Tx, actor access.Actor, id controlplane.DeploymentID,
+) error {
 	d, err := tx.Deployments().Get(ctx, id)
 	if err != nil || d.Status == controlplane.Removing {
 		return err
@@ -62,12 +70,12 @@ func checkMove(ctx context.Context, tx *postgres.Tx, id controlplane.DeploymentI
 	if err := checkMovable(d, run.Pipeline); err != nil {
 		return err
 	}
-	return roomElsewhere(ctx, tx, d, run.Pipeline)
+	return roomElsewhere(ctx, tx, actor, d, run.Pipeline)
 }
 
 // roomElsewhere is choose without its locks, for what runs on a node already.
-func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployment,
-	p pipeline.Pipeline) error {
+func roomElsewhere(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	d controlplane.Deployment, p pipeline.Pipeline) error {
 	env, err := tx.Environments().GetTarget(ctx, d.Environment)
 	if err != nil {
 		return err
@@ -90,7 +98,7 @@ func roomElsewhere(ctx context.Context, tx *postgres.Tx, d controlplane.Deployme
 		return err
 	}
 	if node, refused := ChooseNode(all, a); node.ID == "" {
-		return noRoom(a, refused)
+		return explainNoRoom(ctx, tx, actor, env, all, a, refused)
 	}
 	return nil
 }

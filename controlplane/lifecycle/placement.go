@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane"
+	"github.com/nullops/nullops/controlplane/access"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/internal/quantity"
 	"github.com/nullops/nullops/pipeline"
@@ -130,7 +131,7 @@ func choosePlacement(ctx context.Context, tx *postgres.Tx, env controlplane.Envi
 	case node.ID != "":
 		return placementResult{node: node, starts: true}, nil
 	case !wait:
-		return placementResult{}, explainNoRoom(ctx, tx, p, all, ask, refused)
+		return placementResult{}, explainNoRoom(ctx, tx, p.actor, p.env, all, ask, refused)
 	}
 	ask.MayWait = true
 	if node, refused = ChooseNode(all, ask); node.ID != "" && mustAsk(node, ask) {
@@ -264,12 +265,13 @@ func allOffline(refused []NodeRefusal) bool {
 }
 
 // explainNoRoom is noRoom with what frees room soonest, if more room would do.
-func explainNoRoom(ctx context.Context, tx *postgres.Tx, p plan, all []Candidate,
-	ask ResourceRequest, refused []NodeRefusal) error {
+func explainNoRoom(ctx context.Context, tx *postgres.Tx, actor access.Actor,
+	env controlplane.Environment, all []Candidate, ask ResourceRequest, refused []NodeRefusal,
+) error {
 	if !mayComeFree(all, ask) {
 		return noRoom(ask, refused)
 	}
-	room, err := describeRelief(ctx, tx, p.actor, p.env, all, ask)
+	room, err := describeRelief(ctx, tx, actor, env, all, ask)
 	if err != nil {
 		return err
 	}
@@ -300,6 +302,14 @@ func wordAmounts(r pipeline.Resources, gpus int) string {
 	return strings.Join(parts, " and ")
 }
 
+// waitRemedy is what to do until a node has room. What moves has a place meanwhile, and no queue.
+func waitRemedy(ask ResourceRequest) string {
+	if ask.Avoid != "" {
+		return "try again later"
+	}
+	return "choose to wait"
+}
+
 const remedyNoRoom = "Remove a deployment, or ask an admin to add a node."
 
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
@@ -319,11 +329,14 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 			"offline."
 	}
 	if slices.ContainsFunc(refused, func(r NodeRefusal) bool { return r.Class == "busy" }) {
-		e.Remedy = "A busy node becomes free by itself: choose to wait. " + e.Remedy
+		e.Remedy = "A busy node becomes free by itself: " + waitRemedy(ask) + ". " + e.Remedy
 	}
 	if slices.ContainsFunc(refused, NodeRefusal.isDecline) {
 		e.Message = "no node takes this deployment"
 		e.Remedy = "The nodes' reasons say what to change; or choose to wait, and they are asked again."
+		if ask.Avoid != "" {
+			e.Remedy = "The nodes' reasons say what to change; or try again later."
+		}
 	}
 	for _, r := range refused {
 		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason, Class: r.Class}

@@ -148,10 +148,17 @@ func roomText(n Candidate, a ResourceRequest) string {
 }
 
 func mayComeFree(all []Candidate, a ResourceRequest) bool {
-	return slices.ContainsFunc(all, func(n Candidate) bool {
-		why := permanentReason(n, a)
-		return why == "" || isTransientReason(why)
-	})
+	return len(nodesThatMayComeFree(all, a)) > 0
+}
+
+// nodesThatMayComeFree are those that lack nothing but room, or whose other reason passes.
+func nodesThatMayComeFree(all []Candidate, a ResourceRequest) (ids []controlplane.NodeID) {
+	for _, n := range all {
+		if why := permanentReason(n, a); why == "" || isTransientReason(why) {
+			ids = append(ids, controlplane.NodeID(n.ID))
+		}
+	}
+	return ids
 }
 
 // shortOf returns "disk" or "address" if that alone keeps every node from taking it.

@@ -17,7 +17,7 @@ import (
 // actor may remove so that the request fits.
 func describeRelief(ctx context.Context, tx *postgres.Tx, actor access.Actor,
 	env controlplane.Environment, all []Candidate, ask ResourceRequest) (relief, error) {
-	soonest, err := describeSoonestEnd(ctx, tx, actor, env.ID)
+	soonest, err := describeSoonestEnd(ctx, tx, actor, nodesThatMayComeFree(all, ask))
 	if err != nil {
 		return relief{}, err
 	}
@@ -34,11 +34,11 @@ type relief struct{ end, removals string }
 
 func (r relief) String() string { return strings.TrimSpace(r.end + " " + r.removals) }
 
-// describeSoonestEnd says which deployment of the environment ends by itself first, and so frees
-// room without anybody's doing; "" if none does. One that the actor may not see has no name.
+// describeSoonestEnd says which deployment on these nodes ends by itself first, and so frees room
+// without anybody's doing; "" if none does. One that the actor may not see has no name.
 func describeSoonestEnd(ctx context.Context, tx *postgres.Tx, actor access.Actor,
-	env controlplane.EnvironmentID) (string, error) {
-	id, in, err := tx.Lifetimes().GetSoonestEnd(ctx, env)
+	nodes []controlplane.NodeID) (string, error) {
+	id, in, err := tx.Lifetimes().GetSoonestEnd(ctx, nodes)
 	if err != nil || id == "" {
 		return "", err
 	}

@@ -54,11 +54,11 @@ func (t Lifetimes) ListOf(
 	return all, nil
 }
 
-// GetSoonestEnd returns which deployment of an environment ends by itself first, and in how long;
-// the id is empty if none does.
-func (t Lifetimes) GetSoonestEnd(ctx context.Context, env controlplane.EnvironmentID,
+// GetSoonestEnd returns which deployment on some nodes ends by itself first, and in how long; the
+// id is empty if none does.
+func (t Lifetimes) GetSoonestEnd(ctx context.Context, nodes []controlplane.NodeID,
 ) (id controlplane.DeploymentID, in time.Duration, err error) {
-	r, err := t.q.GetSoonestEnd(ctx, string(env))
+	r, err := t.q.GetSoonestEnd(ctx, toStrings(nodes))
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", 0, nil
 	}

@@ -4,15 +4,14 @@
 
 import { appendFileSync } from "node:fs";
 import {
-  api,
   base,
   launch,
   open,
   password,
   picture,
-  send,
   signIn,
   trouble,
+  useBusyNodes,
   user,
 } from "./browser.mjs";
 import { runsToday } from "./part.mjs";
@@ -99,27 +98,18 @@ function noteRotation() {
   appendFileSync(file, lines.join(""));
 }
 
-/**
- * Stories share their machine with everything else that is tested: that its processors are in use
- * keeps no node of theirs from taking a deployment.
- */
-async function useBusyNodes() {
+async function prepare() {
   const { context, page } = await open(browser);
   try {
     await signIn(page);
-    const { items } = await api(page, "/environments");
-    for (const { name, domain, description, restricted, placement, capacity } of items) {
-      const counted = { ...capacity, busy_cpu_percent: 100 };
-      const body = { domain, description, restricted, placement, capacity: counted };
-      await send(page, "PUT", `/environments/${name}`, body);
-    }
+    await useBusyNodes(page);
   } finally {
     await context.close();
   }
 }
 
 noteRotation();
-await useBusyNodes();
+await prepare();
 let failed = [];
 for (const story of stories) if (!(await tell(story))) failed.push(story);
 failed.push(...(await tellRests()));

@@ -5,7 +5,7 @@
 // NULLOPS_TEST_URL, _USER and _PASSWORD name a running product with the example shop applied and a
 // node online; `tools/run demo` gives both. What is seen was really created.
 import { mkdirSync } from "node:fs";
-import { api, launch, open, signIn, until } from "../e2e/browser.mjs";
+import { api, launch, open, signIn, until, useBusyNodes } from "../e2e/browser.mjs";
 import { node } from "../e2e/editor.mjs";
 import { photograph } from "./pages.mjs";
 
@@ -105,6 +105,7 @@ try {
   const { page } = await open(browser);
   await door(page);
   await signIn(page);
+  await useBusyNodes(page);
   const ready = await create(page, "gift-cards-refund", { web: "main-3f2a1bc" });
   await settled(page, ready.id, "ready");
   const failed = await create(page, "checkout-retry", { web: "fix-checkout-0badf00" });

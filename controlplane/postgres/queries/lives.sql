@@ -78,10 +78,10 @@ WHERE expires_at > now() AND expires_at <= now() + interval '24 hours'
 ORDER BY expires_at LIMIT @most;
 
 -- name: GetSoonestEnd :one
--- Which deployment of an environment ends by itself first, and in how many seconds.
+-- Which deployment on some nodes ends by itself first, and in how many seconds.
 SELECT x.id, extract(epoch FROM x.expires_at - now())::float8 AS seconds
 FROM deployment_expiries x JOIN deployments d ON d.id = x.id
-WHERE d.environment_id = @environment_id AND d.node_id IS NOT NULL AND x.expires_at > now()
+WHERE d.node_id = ANY(@nodes::uuid[]) AND x.expires_at > now()
 ORDER BY x.expires_at LIMIT 1;
 
 -- name: ListRemovable :many

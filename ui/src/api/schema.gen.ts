@@ -6505,7 +6505,7 @@ export interface components {
         NodeStaying: {
             id: string;
             name: string;
-            /** @description Why it was not moved. */
+            /** @description Why it was not moved and what to do about it, in sentences. */
             stays_because?: string;
             project: string;
             created_by: string;

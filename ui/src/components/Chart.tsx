@@ -138,7 +138,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
         (plot) => {
           plot.ctx.font = scaled(font);
           if (limit) drawLimit(plot, limit, resolveColour(parent, "--color-st-undoing"));
-          drawMarks(plot, marks, quiet);
+          drawMarks(plot, marks, quiet, resolveColour(parent, "--color-surface"));
         },
       ],
       setCursor: [({ cursor }) => onPoint?.(cursor.idx ?? undefined)],
@@ -178,8 +178,9 @@ function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colou
 }
 
 /** Thin lines at their times, and beside each what happened; where words have no room, the newer ones have it. */
-function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string) {
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string, ground: string) {
   const end = bbox.left + bbox.width;
+  const high = 13 * devicePixelRatio;
   let free = end;
   ctx.save();
   ctx.strokeStyle = colour;
@@ -187,16 +188,24 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string
   ctx.setLineDash([2, 3]);
   ctx.textAlign = "left";
   ctx.textBaseline = "bottom";
-  for (const { at, text } of [...marks].sort((a, b) => b.at - a.at)) {
-    const x = valToPos(at, "x", true);
-    if (x < bbox.left || x > end) continue;
+  const shown = [...marks]
+    .sort((a, b) => b.at - a.at)
+    .map(({ at, text }) => ({ x: valToPos(at, "x", true), text }))
+    .filter(({ x }) => x >= bbox.left && x <= end);
+  for (const { x } of shown) {
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
+  }
+  for (const { x, text } of shown) {
     const wide = ctx.measureText(text).width + 8;
     const left = x + wide <= free ? x : x - wide;
     if (left + wide > free || left < bbox.left) continue;
+    // Words stand on a ground of their own: the line of another event may run behind them.
+    ctx.fillStyle = ground;
+    ctx.fillRect(left + 2, bbox.top + bbox.height - 3 - high, wide - 4, high);
+    ctx.fillStyle = colour;
     ctx.fillText(text, left + 4, bbox.top + bbox.height - 3);
     free = left;
   }

@@ -201,7 +201,18 @@ func printStaying(w io.Writer, d apiclient.NodeDrain) error {
 		}
 		rows = append(rows, []string{s.Name, s.Project, string(s.Status), s.CreatedBy, ends})
 	}
-	return output.PrintTable(w, rows)
+	if err := output.PrintTable(w, rows); err != nil {
+		return err
+	}
+	for _, s := range d.Staying {
+		if s.StaysBecause == nil {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s stays: %s\n", s.Name, *s.StaysBecause); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nodeRemove() *cobra.Command {

@@ -67,7 +67,7 @@ func (q *Queries) GetDataFrom(ctx context.Context, deploymentID string) (string,
 const getSoonestEnd = `-- name: GetSoonestEnd :one
 SELECT x.id, extract(epoch FROM x.expires_at - now())::float8 AS seconds
 FROM deployment_expiries x JOIN deployments d ON d.id = x.id
-WHERE d.environment_id = $1 AND d.node_id IS NOT NULL AND x.expires_at > now()
+WHERE d.node_id = ANY($1::uuid[]) AND x.expires_at > now()
 ORDER BY x.expires_at LIMIT 1
 `
 
@@ -76,9 +76,9 @@ type GetSoonestEndRow struct {
 	Seconds float64
 }
 
-// Which deployment of an environment ends by itself first, and in how many seconds.
-func (q *Queries) GetSoonestEnd(ctx context.Context, environmentID string) (GetSoonestEndRow, error) {
-	row := q.db.QueryRow(ctx, getSoonestEnd, environmentID)
+// Which deployment on some nodes ends by itself first, and in how many seconds.
+func (q *Queries) GetSoonestEnd(ctx context.Context, nodes []string) (GetSoonestEndRow, error) {
+	row := q.db.QueryRow(ctx, getSoonestEnd, nodes)
 	var i GetSoonestEndRow
 	err := row.Scan(&i.ID, &i.Seconds)
 	return i, err

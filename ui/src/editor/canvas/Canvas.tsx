@@ -107,6 +107,8 @@ export function Canvas(props: CanvasProps) {
           selectionKeyCode="Shift"
           multiSelectionKeyCode={SEVERAL}
           zoomOnDoubleClick={false}
+          // The corners have the tools and the map.
+          attributionPosition="bottom-center"
         >
           <Background variant={BackgroundVariant.Dots} gap={20} size={1.2} />
           {far ? <OverviewEdges nodes={nodes} edges={edges} dragged={dragged} /> : null}

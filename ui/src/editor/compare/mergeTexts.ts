@@ -6,9 +6,15 @@ export const mergeTexts = {
   outdatedTitle: (version: number) => `v${version} was published while you drew`,
   windowTitle: "This draft was saved from another window",
   count: (mine: number, conflicts: number) =>
-    conflicts === 0
-      ? `${plural(mine, "change")} of yours can be kept; none conflicts with theirs.`
-      : `${plural(mine, "change")} of yours can be kept, ${conflicts} ${conflicts === 1 ? "conflicts" : "conflict"} with theirs.`,
+    [
+      mine > 0 || conflicts === 0 ? `${plural(mine, "change")} of yours can be kept` : "",
+      conflicts > 0
+        ? `${mine > 0 ? conflicts : `${plural(conflicts, "change")} of yours`} ${conflicts === 1 ? "conflicts" : "conflict"} with theirs`
+        : "none conflicts with theirs",
+    ]
+      .filter(Boolean)
+      .join(conflicts > 0 ? ", " : "; ")
+      .concat("."),
   field: "Field",
   base: "Before",
   mine: "Yours",

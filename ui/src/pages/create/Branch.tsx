@@ -42,11 +42,11 @@ export function Branch({ project, versions, choose }: Props) {
   const apply = () => branch.trim() && found.mutate(branch.trim());
   return (
     <div className="flex flex-col gap-1.5">
-      <div className="row">
+      <div className="row flex-wrap">
         <label className="s t2 nw" htmlFor={id}>
           {t.label}
         </label>
-        <div className="in grow">
+        <div className="in grow basis-56">
           <GitBranch className="i sm t3" aria-hidden="true" />
           <input
             id={id}

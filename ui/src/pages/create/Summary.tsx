@@ -51,7 +51,7 @@ export function Summary({ project, environment, name, refusal, checks }: Props) 
             {open.map((step) => (
               <li key={step} className="mono wrap-anywhere">
                 {`${environment.scheme}://${step}.${shown}.${suffix}`
-                  .split(/(?=[.:]\w)/)
+                  .split(/(?=\.\w)/)
                   .map((part) => (
                     <Fragment key={part}>
                       {part}

@@ -134,7 +134,7 @@ function Meter({ what, all, used, promised, limit = all, times, say, unit }: Met
         ) : null}
       </svg>
       {more ? (
-        <span className="s t2" aria-hidden="true">
+        <span className="s t2 mt-1 block" aria-hidden="true">
           {more}
         </span>
       ) : null}

@@ -54,7 +54,9 @@ function Stays({ drain }: { drain: Estimate }) {
             <span className="t3">
               {one.ends_at ? t.endsAt(formatExact(one.ends_at)) : t.endsNever}
             </span>
-            {one.stays_because ? <span className="t2">{d.stays(one.stays_because)}</span> : null}
+            {one.stays_because ? (
+              <p className="basis-full t2">{d.stays(one.stays_because)}</p>
+            ) : null}
           </li>
         ))}
       </ul>

@@ -134,7 +134,7 @@ export const machineTexts = {
     change: "Change the drain",
     changeTitle: (name: string) => `Change the drain of ${name}`,
     changing: "Changing…",
-    stays: (why: string) => `stays: ${why}`,
+    stays: (why: string) => `It stays: ${why}`,
   },
   upgrade: {
     act: "Upgrade the agent",

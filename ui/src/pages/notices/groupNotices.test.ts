@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Schemas } from "@/api/client";
-import { groupNotices } from "./groupNotices";
+import { countUnread, groupNotices } from "./groupNotices";
 
 const notice = (minute: number, more: Partial<Schemas["PersonNotice"]> = {}) =>
   ({
@@ -29,4 +29,11 @@ it("others, read ones, later ones and what a person wrote stay by themselves", (
   expect(idsOf(notice(9), notice(8, { read: true }))).toEqual([["at-9"], ["at-8"]]);
   expect(idsOf(notice(90), notice(29))).toHaveLength(2);
   expect(idsOf(notice(9, { by: "aiko" }), notice(8, { by: "aiko" }))).toHaveLength(2);
+});
+
+it("equal notices that were not read are counted once, and read ones not at all", () => {
+  const flapping = [9, 8, 7].map((minute) => notice(minute));
+  expect(countUnread(flapping)).toBe(1);
+  expect(countUnread([...flapping, notice(6, { kind: "failed" })])).toBe(2);
+  expect(countUnread([notice(9, { read: true })])).toBe(0);
 });

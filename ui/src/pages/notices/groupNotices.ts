@@ -30,3 +30,7 @@ export function groupNotices(all: Notice[]): NoticeGroup[] {
   }
   return groups;
 }
+
+/** How many that were not read there are to look at: equal ones are one. */
+export const countUnread = (all: Notice[]) =>
+  groupNotices(all).filter(({ newest }) => !newest.read).length;

@@ -215,7 +215,7 @@ export const settingsTexts = {
     failed: "The mail was not sent.",
     untested: "It was not tested.",
     lines:
-      "NULLOPS_MAIL_SERVER=smtp.example.org:587 NULLOPS_MAIL_FROM='NullOps <nullops@example.org>'",
+      "NULLOPS_MAIL_SERVER=smtp.example.org:587\nNULLOPS_MAIL_FROM='NullOps <nullops@example.org>'",
   },
   copy: "the command",
   acts: "Actions",

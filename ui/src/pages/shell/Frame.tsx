@@ -15,6 +15,7 @@ import { useSolved } from "@/components/Toast";
 import { useTheme } from "@/components/theme";
 import { shellTexts } from "@/pages/shell/shellTexts";
 import { texts } from "@/texts";
+import { countUnread } from "../notices/groupNotices";
 import { startDismissed } from "../start/dismissed";
 import { DocsLink } from "./DocsLink";
 import { signOut } from "./leave";
@@ -144,9 +145,9 @@ function Count() {
   return count === undefined ? null : <span className="n">{count}</span>;
 }
 
-/** Notices that were not read. */
+/** Notices that were not read, equal ones counted once, as the page shows them. */
 function Unread() {
-  const unread = useQuery(inbox).data?.unread;
+  const unread = countUnread(useQuery(inbox).data?.items ?? []);
   return unread ? <span className="n warn">{unread}</span> : null;
 }
 
