@@ -64,6 +64,9 @@ type ReviewRule struct {
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
+	// Refusal is what the code host refused last; empty if it took what it was told last. Saving the
+	// rule clears it.
+	Refusal string
 }
 
 // ReviewSchedulePlan says when a branch is deployed, and for how long.

@@ -5318,9 +5318,12 @@ type Rule struct {
 	Name  string `json:"name"`
 
 	// NextRunAt When a schedule deploys next; absent once it has ended.
-	NextRunAt  *time.Time `json:"next_run_at,omitempty"`
-	Project    string     `json:"project"`
-	Repository *string    `json:"repository,omitempty"`
+	NextRunAt *time.Time `json:"next_run_at,omitempty"`
+	Project   string     `json:"project"`
+
+	// Refusal What the code host refused of the rule's token when it was told something last. Absent once it takes what it is told, or the rule was saved again.
+	Refusal    *string `json:"refusal,omitempty"`
+	Repository *string `json:"repository,omitempty"`
 
 	// Schedule When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once.
 	Schedule *RuleSchedule `json:"schedule,omitempty"`
