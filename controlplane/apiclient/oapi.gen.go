@@ -3504,6 +3504,21 @@ type ForgottenNodeList struct {
 	NextCursor *string         `json:"next_cursor,omitempty"`
 }
 
+// FormerVerdictKey defines model for FormerVerdictKey.
+type FormerVerdictKey struct {
+	// CreatedAt Since when it signed.
+	CreatedAt time.Time `json:"created_at"`
+
+	// EndedAt Until when it signed. What it signs after that is forged.
+	EndedAt time.Time `json:"ended_at"`
+
+	// Hint What statements say of the key that signed them.
+	Hint string `json:"hint"`
+
+	// PublicKey ECDSA on P-256, in PEM.
+	PublicKey string `json:"public_key"`
+}
+
 // GateMode open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
 type GateMode string
 
@@ -6473,6 +6488,15 @@ type VerdictImage struct {
 
 // VerdictKey defines model for VerdictKey.
 type VerdictKey struct {
+	// CreatedAt Since when it signs.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Former The keys that signed before, newest first. They still verify what they signed.
+	Former *[]FormerVerdictKey `json:"former,omitempty"`
+
+	// Hint What statements say of the key that signed them, in `verificationMaterial.publicKey.hint`.
+	Hint *string `json:"hint,omitempty"`
+
 	// PublicKey ECDSA on P-256, in PEM.
 	PublicKey string `json:"public_key"`
 }
@@ -10172,10 +10196,17 @@ type ClientInterface interface {
 
 	// GetVerdictKey The public key of verdicts
 	//
-	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 	//
 	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 	GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateVerdictKey Make another key that signs verdicts
+	//
+	// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+	//
+	// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+	RotateVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetVersion The control plane's build
 	//
@@ -16133,11 +16164,28 @@ func (c *Client) DeleteUserToken(ctx context.Context, name InName, id InId, reqE
 
 // GetVerdictKey The public key of verdicts
 //
-// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 //
 // Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 func (c *Client) GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVerdictKeyRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateVerdictKey Make another key that signs verdicts
+//
+// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+//
+// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+func (c *Client) RotateVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateVerdictKeyRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -28115,6 +28163,33 @@ func NewGetVerdictKeyRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewRotateVerdictKeyRequest constructs an http.Request for the RotateVerdictKey method
+func NewRotateVerdictKeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/verdict-key/rotate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetVersionRequest constructs an http.Request for the GetVersion method
 func NewGetVersionRequest(server string) (*http.Request, error) {
 	var err error
@@ -31489,12 +31564,21 @@ type ClientWithResponsesInterface interface {
 
 	// GetVerdictKeyWithResponse The public key of verdicts
 	//
-	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 	GetVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVerdictKeyResponse, error)
+
+	// RotateVerdictKeyWithResponse Make another key that signs verdicts
+	//
+	// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+	RotateVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateVerdictKeyResponse, error)
 
 	// GetVersionWithResponse The control plane's build
 	//
@@ -45459,6 +45543,62 @@ func (r GetVerdictKeyResponse) ContentType() string {
 	return ""
 }
 
+// RotateVerdictKeyResponseDefaultHeaders the declared response headers of an HTTP default response for RotateVerdictKey
+type RotateVerdictKeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RotateVerdictKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *VerdictKey
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RotateVerdictKeyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateVerdictKeyResponse) GetJSON200() *VerdictKey {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateVerdictKeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateVerdictKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateVerdictKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateVerdictKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateVerdictKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
 type GetVersionResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -50836,7 +50976,7 @@ func (c *ClientWithResponses) DeleteUserTokenWithResponse(ctx context.Context, n
 
 // GetVerdictKeyWithResponse The public key of verdicts
 //
-// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -50847,6 +50987,21 @@ func (c *ClientWithResponses) GetVerdictKeyWithResponse(ctx context.Context, req
 		return nil, err
 	}
 	return ParseGetVerdictKeyResponse(rsp)
+}
+
+// RotateVerdictKeyWithResponse Make another key that signs verdicts
+//
+// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+func (c *ClientWithResponses) RotateVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateVerdictKeyResponse, error) {
+	rsp, err := c.RotateVerdictKey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateVerdictKeyResponse(rsp)
 }
 
 // GetVersionWithResponse The control plane's build
@@ -64257,6 +64412,59 @@ func ParseGetVerdictKeyResponse(rsp *http.Response) (*GetVerdictKeyResponse, err
 	switch {
 	case true:
 		var headers GetVerdictKeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRotateVerdictKeyResponse parses an HTTP response from a RotateVerdictKeyWithResponse call
+func ParseRotateVerdictKeyResponse(rsp *http.Response) (*RotateVerdictKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateVerdictKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest VerdictKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RotateVerdictKeyResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
