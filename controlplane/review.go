@@ -137,6 +137,8 @@ type PullRequest struct {
 	Repository  string
 	Number      int
 	Title, Link string
+	// Remark is what people should know of how the deployment got there; empty if nothing.
+	Remark string
 }
 
 // Review is one pull request, or one pushed tag, and its deployment.

@@ -5018,8 +5018,11 @@ type ProvisioningTokenList struct {
 // PullRequest What a rule made the deployment for.
 type PullRequest struct {
 	// Link Where the code host shows it.
-	Link       *string `json:"link,omitempty"`
-	Number     int     `json:"number"`
+	Link   *string `json:"link,omitempty"`
+	Number int     `json:"number"`
+
+	// Remark What people should know of the last update, such as why it replaced the deployment that ran, or which data it does not keep.
+	Remark     *string `json:"remark,omitempty"`
 	Repository *string `json:"repository,omitempty"`
 	Title      *string `json:"title,omitempty"`
 }

@@ -171,7 +171,10 @@ func TestRule_SaysWhatIsRefused(t *testing.T) {
 	}
 	b.Reset()
 	v.Rule.Refusal = nil
-	if err := printRule(&b, v); err != nil || !strings.HasPrefix(b.String(), "REVIEW") {
+	remark := "It was replaced in place, as the rule says."
+	v.Reviews = []apiclient.Review{{Key: "acme/shop#12", Remark: &remark}}
+	if err := printRule(&b, v); err != nil || !strings.HasPrefix(b.String(), "REVIEW") ||
+		!strings.Contains(b.String(), remark) {
 		t.Errorf("without a refusal: %q, %v", b.String(), err)
 	}
 }

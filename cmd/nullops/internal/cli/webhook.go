@@ -429,7 +429,8 @@ func printRule(w io.Writer, v apiclient.RuleView) error {
 	rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
 	for _, x := range v.Reviews {
 		rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
-			output.FormatAge(x.ChangedAt) + " ago", valueOrZero(x.Detail)})
+			output.FormatAge(x.ChangedAt) + " ago",
+			strings.TrimSpace(valueOrZero(x.Detail) + " " + valueOrZero(x.Remark))})
 	}
 	return output.PrintTable(w, rows)
 }
