@@ -330,10 +330,16 @@ func TestReplace_SaysItsReason(t *testing.T) {
 			})
 			first, _ := s.find("hub-12")
 			if !c.ready {
-				s.execSQL("UPDATE deployments SET status = 'failed'")
+				s.pushCommit(2)
+				s.look()
+				s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+				s.look()
+				s.report(controlplane.Applying, controlplane.Undoing, controlplane.Failed)
+				s.look()
+				first, _ = s.find("hub-12")
 			}
 			s.host.takeMessages()
-			s.pushCommit(2)
+			s.pushCommit(3)
 			s.expect(s.look(), controlplane.ReviewCreating, false, "the older deployment is being removed")
 			s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
 			s.look()
