@@ -64,6 +64,9 @@ type ReviewRule struct {
 	Active    bool
 	CreatedBy string
 	CreatedAt time.Time
+	// Refusal is what the code host refused last; empty if it took what it was told last. Saving the
+	// rule clears it.
+	Refusal string
 }
 
 // ReviewSchedulePlan says when a branch is deployed, and for how long.
@@ -134,6 +137,8 @@ type PullRequest struct {
 	Repository  string
 	Number      int
 	Title, Link string
+	// Remark is what people should know of how the deployment got there; empty if nothing.
+	Remark string
 }
 
 // Review is one pull request, or one pushed tag, and its deployment.

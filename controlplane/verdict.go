@@ -24,6 +24,14 @@ const (
 // VerdictPredicate is the type of what a verdict's statement says: the result of a test.
 const VerdictPredicate = "https://in-toto.io/attestation/test-result/v0.1"
 
+// VerdictKey is a public key in PEM that verifies verdicts.
+type VerdictKey struct {
+	PublicKey string
+	CreatedAt time.Time
+	// EndedAt is when another one took its place; nil for the one that signs.
+	EndedAt *time.Time
+}
+
 // Verdict is what QA says about the images that a deployment ran together.
 type Verdict struct {
 	ID         VerdictID

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"net/http/httptest"
 	"os"
@@ -110,6 +111,30 @@ func (p *product) commandSays(t *testing.T, something string, args ...string) st
 	return strings.TrimSpace(out)
 }
 
+// rotatesVerdictKey makes another key; the statement names the one that verifies it still.
+func (p *product) rotatesVerdictKey(t *testing.T, key, statement string) {
+	t.Helper()
+	now := p.commandSays(t, "BEGIN PUBLIC KEY", "verdict", "rotate-key")
+	if now == key || p.does(t, "verdict", "key") != now+"\n" {
+		t.Error("after the rotation the former key is published as the one that signs")
+	}
+	var bundle struct {
+		VerificationMaterial struct{ PublicKey struct{ Hint string } }
+	}
+	if err := json.Unmarshal([]byte(statement), &bundle); err != nil {
+		t.Fatal(err)
+	}
+	hint := bundle.VerificationMaterial.PublicKey.Hint
+	former := p.commandSays(t, "BEGIN PUBLIC KEY", "verdict", "key", "--hint", hint)
+	if former != key {
+		t.Errorf("the key of the statement is %s, not %s", former, key)
+	}
+	_, errs, code := p.admin.cli(t, "verdict", "key", "--hint", "none")
+	if code == 0 || !strings.Contains(errs, "the statement is of another one") {
+		t.Errorf("an unknown hint: %d %s", code, errs)
+	}
+}
+
 // saysVerdicts judges what runs; the statement is found beside the image in its real registry.
 func (p *product) saysVerdicts(t *testing.T) {
 	t.Helper()
@@ -124,6 +149,7 @@ func (p *product) saysVerdicts(t *testing.T) {
 	if err != nil || len(said.Subject) == 0 {
 		t.Fatalf("the statement names %v: %v", said.Subject, err)
 	}
+	p.rotatesVerdictKey(t, key, statement)
 	image, err := name.NewDigest(said.Subject[0].Name+"@sha256:"+said.Subject[0].Digest["sha256"],
 		name.Insecure)
 	if err != nil {

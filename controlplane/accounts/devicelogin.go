@@ -103,7 +103,7 @@ func readCode(typed string) string {
 			return r
 		}
 		return -1
-	}, strings.ToUpper(typed))
+	}, strings.ToUpper(foldCode(typed)))
 }
 
 // DeviceLogin returns what asks with a code, for the person who is to confirm it. Wrong codes are

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/nullops/nullops/controlplane"
 )
@@ -75,11 +76,19 @@ func isTOTP(code string) bool {
 }
 
 // cleanCode removes what people and password managers put between the characters of a code.
-func cleanCode(code controlplane.Plain) string {
-	return strings.ToLower(strings.Map(func(r rune) rune {
-		if r == ' ' || r == '-' || r == '\u00a0' || r == '\t' {
+func cleanCode(code controlplane.Plain) string { return strings.ToLower(foldCode(code.Reveal())) }
+
+// foldCode keeps the letters and digits of what a person typed or pasted, those of Asian keyboards,
+// which are as wide as their signs, as the plain ones.
+func foldCode(typed string) string {
+	const wide, plain = 0xFF01, '!'
+	return strings.Map(func(r rune) rune {
+		if r >= wide && r <= wide+'~'-plain {
+			r += plain - wide
+		}
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			return -1
 		}
 		return r
-	}, code.Reveal()))
+	}, typed)
 }

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -39,11 +40,25 @@ func TestTOTPStep_AllowsOneStep(t *testing.T) {
 	}
 }
 
+// The code that a program shows is read as it was copied, or as a keyboard writes it.
+func TestReadCode(t *testing.T) {
+	t.Parallel()
+	code := codeLetters[:codeLength]
+	for _, typed := range []string{code, strings.ToLower(code), showCode(code) + "\n", " " + code + "\u00a0",
+		strings.Map(func(r rune) rune { return r + 0xFEE0 }, code)} {
+		if got := readCode(typed); got != code {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+}
+
 // What people and password managers put between the characters does not count.
 func TestCleanCode(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{"123 456": "123456", " 123-456\t": "123456",
-		"ABCD-efgh": "abcdefgh", "12 34\u00a056": "123456"} {
+		"ABCD-efgh": "abcdefgh", "12 34\u00a056": "123456", "123456\r\n": "123456",
+		"１２３　４５６": "123456", "ａｂＣＤ－ＥＦＧＨ": "abcdefgh", "\u200b123\u2009456\u200e": "123456",
+		"abcd–efgh": "abcdefgh", "“123.456”": "123456"} {
 		if got := cleanCode(controlplane.NewPlain(typed)); got != want {
 			t.Errorf("%q: %q", typed, got)
 		}

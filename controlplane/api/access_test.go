@@ -337,6 +337,7 @@ func allVisits() map[string]visit {
 			"digest_set": strings.Repeat("a", 64)}},
 		"getVerdictStatement": {path: deployment + "/verdicts/" + leftVerdict + "/statement"},
 		"getVerdictKey":       {path: "/verdict-key", stranger: shown, reader: shown},
+		"rotateVerdictKey":    {path: "/verdict-key/rotate"},
 		"holdDeployment":      {path: deployment + "/hold", body: object{"reason": "a demo"}},
 		"releaseDeployment":   {path: deployment + "/hold"},
 		"recreateDeployment":  {path: deployment + "/recreate", body: object{"name": "once-more"}},

@@ -48,12 +48,20 @@ func (k *bufferedResponse) WriteHeader(status int) {
 var restless = []string{"last_sign_in_at", "last_used_at", "nodes", "nodes_online", "usage",
 	"deployments", "last_saved_at", "reviews", "certificates", "vitals", "inventory", "allocated"}
 
+// restlessInRule are such fields of a rule, which is read together with its reviews.
+var restlessInRule = []string{"next_run_at", "refusal"}
+
 // computeETag names one content of an object.
 func computeETag(body []byte) string {
 	var all map[string]any
 	if json.Unmarshal(body, &all) == nil {
 		for _, field := range restless {
 			delete(all, field)
+		}
+		if rule, ok := all["rule"].(map[string]any); ok {
+			for _, field := range restlessInRule {
+				delete(rule, field)
+			}
 		}
 		if text, err := json.Marshal(all); err == nil {
 			body = text

@@ -265,6 +265,56 @@ func TestStream_EndsWithTheSession(t *testing.T) {
 	awaitClose(t, "the terminal", terminal)
 }
 
+// A session that is ended in another browser, or by another password there, loses all its streams
+// and terminals within seconds.
+func TestStream_EndsWithASessionEndedElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	d, all := w.deploy("first"), readOperations(t)
+	other := w.signedIn("root")
+	for _, end := range []func(id string){
+		func(id string) { other.want(http.StatusNoContent, "DELETE", "/sessions/"+id, nil) },
+		func(string) {
+			other.want(http.StatusNoContent, "PUT", "/me/password",
+				object{"current": password, "password": "another-long-password"})
+		},
+	} {
+		c := w.signIn("root", password).cookies[0]
+		cookie := c.Name + "=" + c.Value
+		streams := map[string]*listener{}
+		for id, o := range all {
+			ok := o.op.Responses.Status(http.StatusOK)
+			if ok == nil || ok.Value.Content["text/event-stream"] == nil {
+				continue
+			}
+			l := w.open(fillPath(o.visit.path, d), "cookie "+cookie, "")
+			if l.status == http.StatusOK {
+				streams[id] = l
+			}
+		}
+		terminal, _ := w.knock(http.Header{"Cookie": {cookie}, "Origin": {"http://nullops.test"}},
+			object{"ticket": w.pageTicket(d, cookie)})
+		var sessions api.SessionList
+		got := other.want(http.StatusOK, "GET", "/sessions", nil)
+		w.expectSaved(nil, json.Unmarshal([]byte(got.body), &sessions))
+		for _, s := range sessions.Items {
+			if !s.Current {
+				end(s.Id)
+			}
+		}
+		began := time.Now()
+		for _, l := range streams {
+			l.drain()
+		}
+		awaitClose(t, "the terminal", terminal)
+		// promise: W-03
+		if took := time.Since(began); len(streams) < 5 || took > 10*time.Second {
+			t.Errorf("%d streams and the terminal ended after %s", len(streams), took)
+		}
+	}
+}
+
 // The list's stream says when to read again, reports each change to those who may see it, and
 // resumes where it was cut.
 func TestStreamEvents(t *testing.T) {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -67,6 +68,8 @@ type codeHost struct {
 	mu    sync.Mutex
 	calls []string
 	auth  string
+	// refuses is the status of all answers; zero if it takes everything.
+	refuses int
 }
 
 func newCodeHost(t *testing.T) *codeHost {
@@ -78,7 +81,7 @@ func newCodeHost(t *testing.T) *codeHost {
 		defer h.mu.Unlock()
 		h.calls = append(h.calls, r.Method+" "+r.URL.EscapedPath()+" "+string(body))
 		h.auth = r.Header.Get("Authorization") + r.Header.Get("Private-Token")
-		w.WriteHeader(http.StatusCreated)
+		w.WriteHeader(cmp.Or(h.refuses, http.StatusCreated))
 		_, _ = io.WriteString(w, `{"id":4711}`)
 	}))
 	t.Cleanup(h.Close)
@@ -230,6 +233,49 @@ func TestReview_RuleIsReadAsItWasPut(t *testing.T) {
 	if r := all.Rule; r.Aliases == nil || !*r.Aliases || *r.Updates != api.RuleUpdatesReplace ||
 		r.WaitMinutes != 7 || *r.Branch != "x" || (*r.Filter.Labels)[0] != "preview" {
 		t.Errorf("as put: %+v", r)
+	}
+}
+
+// What a code host refuses is said by the rule itself, which somebody may have open meanwhile, until
+// the rule is saved again. The refusal by itself is no change of the rule.
+func TestReview_RuleSaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorldWith(t, onThisMachine)
+	w.shop()
+	h := newCodeHost(t)
+	h.refuses = http.StatusUnauthorized
+	with := object{"repository": "acme/shop", "tag": "1.0"}
+	w.makeRule("shop", "github", h.URL, with)
+	opened := w.call("GET", "/api/v1/rules/shop", w.token("root"), nil)
+	w.github("shop", pullRequest("opened", "feature/cart", "abc1234def", "acme/shop"))
+	h.wait(t, "GET /repos/acme/shop/pulls/12", "")
+	read := func() (api.RuleView, api.RuleList) {
+		var one api.RuleView
+		var all api.RuleList
+		w.expect(http.StatusOK, "GET", "/rules/shop", w.reader("root"), nil, &one)
+		w.expect(http.StatusOK, "GET", "/rules", w.reader("root"), nil, &all)
+		return one, all
+	}
+	one, all := read()
+	for deadline := time.Now().Add(time.Minute); one.Rule.Refusal == nil; one, all = read() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the rule says nothing: %+v", one.Rule)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	// promise: W-02
+	if !strings.HasPrefix(*one.Rule.Refusal, "github answered 401: ") ||
+		len(all.Items) != 1 || all.Items[0].Refusal == nil {
+		t.Errorf("the rule says %q, the list %+v", *one.Rule.Refusal, all.Items)
+	}
+	a := w.send("PUT", "/api/v1/rules/shop", http.Header{"Content-Type": {"application/json"},
+		"Authorization": {"Bearer " + w.token("root")}, "If-Match": {opened.header.Get("ETag")}},
+		strings.NewReader(fmt.Sprintf(`{"source":"github","project":"shop","environment":"qa",
+			"tag":"1.0","repository":"acme/shop","api_url":%q}`, h.URL)))
+	var saved api.RuleSaved
+	if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &saved) != nil ||
+		*saved.Changed || saved.Rule.Refusal != nil {
+		t.Errorf("saved as it was opened: %d %s", a.status, a.body)
 	}
 }
 

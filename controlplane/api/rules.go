@@ -88,7 +88,7 @@ func toRule(r controlplane.ReviewRule) Rule {
 		Schedule:  toRuleSchedule(r.Schedule),
 		NextRunAt: ptrOrNil(r.NextRun),
 		Active:    r.Active,
-		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+		CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt, Refusal: ptrOrNil(r.Refusal)}
 }
 
 func filterOf(f *RuleFilter) (out controlplane.ReviewFilter) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/internal/intoto"
 )
 
 func (s *server) ListVerdicts(
@@ -56,11 +57,37 @@ func (s *server) GetVerdictStatement(
 func (s *server) GetVerdictKey(
 	ctx context.Context, _ GetVerdictKeyRequestObject,
 ) (GetVerdictKeyResponseObject, error) {
-	public, err := s.Lifecycle.VerdictKey(ctx, actorOf(ctx))
-	if err != nil {
+	out, err := s.readVerdictKeys(ctx)
+	return GetVerdictKey200JSONResponse(out), err
+}
+
+func (s *server) RotateVerdictKey(
+	ctx context.Context, _ RotateVerdictKeyRequestObject,
+) (RotateVerdictKeyResponseObject, error) {
+	if err := s.Keys.RotateVerdictKey(ctx, actorOf(ctx)); err != nil {
 		return nil, err
 	}
-	return GetVerdictKey200JSONResponse{PublicKey: public}, nil
+	out, err := s.readVerdictKeys(ctx)
+	return RotateVerdictKey200JSONResponse(out), err
+}
+
+func (s *server) readVerdictKeys(ctx context.Context) (out VerdictKey, err error) {
+	all, err := s.Lifecycle.ListVerdictKeys(ctx, actorOf(ctx))
+	if err != nil {
+		return out, err
+	}
+	now := all[0]
+	out = VerdictKey{PublicKey: now.PublicKey, CreatedAt: &now.CreatedAt,
+		Hint: ptrOrNil(intoto.KeyHint(now.PublicKey))}
+	if former := convertAll(all[1:], toFormerVerdictKey); len(former) > 0 {
+		out.Former = &former
+	}
+	return out, nil
+}
+
+func toFormerVerdictKey(k controlplane.VerdictKey) FormerVerdictKey {
+	return FormerVerdictKey{PublicKey: k.PublicKey, Hint: intoto.KeyHint(k.PublicKey),
+		CreatedAt: k.CreatedAt, EndedAt: *k.EndedAt}
 }
 
 func toVerdict(v controlplane.Verdict) Verdict {

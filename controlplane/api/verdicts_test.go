@@ -174,11 +174,21 @@ func TestVerdict_IsVerifiedByOthers(t *testing.T) {
 			Payload, PayloadType string
 			Signatures           []struct{ Sig string }
 		}
+		VerificationMaterial struct{ PublicKey struct{ Hint string } }
 	}
 	w.expect(http.StatusOK, "GET", "/deployments/"+string(d.ID)+"/verdicts/"+a.field("id")+
 		"/statement", root, nil, &bundle)
 	var key api.VerdictKey
 	w.expect(http.StatusOK, "GET", "/verdict-key", w.token("reader"), nil, &key)
+	// An admin makes another key; the one that the statement names is still there.
+	var rotated, shown api.VerdictKey
+	w.expect(http.StatusOK, "POST", "/verdict-key/rotate", root, nil, &rotated)
+	w.expect(http.StatusOK, "GET", "/verdict-key", w.token("reader"), nil, &shown)
+	if shown.PublicKey == key.PublicKey || shown.PublicKey != rotated.PublicKey ||
+		len(*shown.Former) != 1 || (*shown.Former)[0].PublicKey != key.PublicKey ||
+		(*shown.Former)[0].Hint != bundle.VerificationMaterial.PublicKey.Hint {
+		t.Errorf("after a rotation: %+v, before: %+v", shown, key)
+	}
 	payload, err := base64.StdEncoding.DecodeString(bundle.DsseEnvelope.Payload)
 	if err != nil {
 		t.Fatal(err)

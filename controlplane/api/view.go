@@ -64,7 +64,7 @@ func toDeployment(v lifecycle.View) Deployment {
 	}
 	if r := v.PullRequest; r != nil {
 		d.PullRequest = &PullRequest{Repository: ptrOrNil(r.Repository), Number: r.Number,
-			Title: ptrOrNil(r.Title), Link: ptrOrNil(r.Link)}
+			Title: ptrOrNil(r.Title), Link: ptrOrNil(r.Link), Remark: ptrOrNil(r.Remark)}
 	}
 	if len(v.Visitors) > 0 && !v.Status.IsGone() {
 		all := convertAll(v.Visitors, func(one controlplane.Visitor) Visitor {

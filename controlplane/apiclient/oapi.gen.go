@@ -3504,6 +3504,21 @@ type ForgottenNodeList struct {
 	NextCursor *string         `json:"next_cursor,omitempty"`
 }
 
+// FormerVerdictKey defines model for FormerVerdictKey.
+type FormerVerdictKey struct {
+	// CreatedAt Since when it signed.
+	CreatedAt time.Time `json:"created_at"`
+
+	// EndedAt Until when it signed. What it signs after that is forged.
+	EndedAt time.Time `json:"ended_at"`
+
+	// Hint What statements say of the key that signed them.
+	Hint string `json:"hint"`
+
+	// PublicKey ECDSA on P-256, in PEM.
+	PublicKey string `json:"public_key"`
+}
+
 // GateMode open lets everybody in; guests lets in who has a guest link, or may see the deployment; members only the latter.
 type GateMode string
 
@@ -5003,8 +5018,11 @@ type ProvisioningTokenList struct {
 // PullRequest What a rule made the deployment for.
 type PullRequest struct {
 	// Link Where the code host shows it.
-	Link       *string `json:"link,omitempty"`
-	Number     int     `json:"number"`
+	Link   *string `json:"link,omitempty"`
+	Number int     `json:"number"`
+
+	// Remark What people should know of the last update, such as why it replaced the deployment that ran, or which data it does not keep.
+	Remark     *string `json:"remark,omitempty"`
 	Repository *string `json:"repository,omitempty"`
 	Title      *string `json:"title,omitempty"`
 }
@@ -5318,9 +5336,12 @@ type Rule struct {
 	Name  string `json:"name"`
 
 	// NextRunAt When a schedule deploys next; absent once it has ended.
-	NextRunAt  *time.Time `json:"next_run_at,omitempty"`
-	Project    string     `json:"project"`
-	Repository *string    `json:"repository,omitempty"`
+	NextRunAt *time.Time `json:"next_run_at,omitempty"`
+	Project   string     `json:"project"`
+
+	// Refusal What the code host refused of the rule's token when it was told something last. Absent once it takes what it is told, or the rule was saved again.
+	Refusal    *string `json:"refusal,omitempty"`
+	Repository *string `json:"repository,omitempty"`
 
 	// Schedule When a rule with the source `schedule` deploys its branch, and for how long. Times that were missed count once.
 	Schedule *RuleSchedule `json:"schedule,omitempty"`
@@ -6470,6 +6491,15 @@ type VerdictImage struct {
 
 // VerdictKey defines model for VerdictKey.
 type VerdictKey struct {
+	// CreatedAt Since when it signs.
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Former The keys that signed before, newest first. They still verify what they signed.
+	Former *[]FormerVerdictKey `json:"former,omitempty"`
+
+	// Hint What statements say of the key that signed them, in `verificationMaterial.publicKey.hint`.
+	Hint *string `json:"hint,omitempty"`
+
 	// PublicKey ECDSA on P-256, in PEM.
 	PublicKey string `json:"public_key"`
 }
@@ -10169,10 +10199,17 @@ type ClientInterface interface {
 
 	// GetVerdictKey The public key of verdicts
 	//
-	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 	//
 	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 	GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RotateVerdictKey Make another key that signs verdicts
+	//
+	// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+	//
+	// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+	RotateVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetVersion The control plane's build
 	//
@@ -16130,11 +16167,28 @@ func (c *Client) DeleteUserToken(ctx context.Context, name InName, id InId, reqE
 
 // GetVerdictKey The public key of verdicts
 //
-// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 //
 // Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 func (c *Client) GetVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetVerdictKeyRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RotateVerdictKey Make another key that signs verdicts
+//
+// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+//
+// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+func (c *Client) RotateVerdictKey(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRotateVerdictKeyRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -28112,6 +28166,33 @@ func NewGetVerdictKeyRequest(server string) (*http.Request, error) {
 	return req, nil
 }
 
+// NewRotateVerdictKeyRequest constructs an http.Request for the RotateVerdictKey method
+func NewRotateVerdictKeyRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/verdict-key/rotate")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewGetVersionRequest constructs an http.Request for the GetVersion method
 func NewGetVersionRequest(server string) (*http.Request, error) {
 	var err error
@@ -31486,12 +31567,21 @@ type ClientWithResponsesInterface interface {
 
 	// GetVerdictKeyWithResponse The public key of verdicts
 	//
-	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+	// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /api/v1/verdict-key (the `GetVerdictKey` operationId).
 	GetVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetVerdictKeyResponse, error)
+
+	// RotateVerdictKeyWithResponse Make another key that signs verdicts
+	//
+	// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+	RotateVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateVerdictKeyResponse, error)
 
 	// GetVersionWithResponse The control plane's build
 	//
@@ -45456,6 +45546,62 @@ func (r GetVerdictKeyResponse) ContentType() string {
 	return ""
 }
 
+// RotateVerdictKeyResponseDefaultHeaders the declared response headers of an HTTP default response for RotateVerdictKey
+type RotateVerdictKeyResponseDefaultHeaders struct {
+	RetryAfter *int
+	XRequestId *string
+}
+
+type RotateVerdictKeyResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *VerdictKey
+	// ApplicationproblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationproblemJSONDefault *Problem
+	// HeadersDefault the parsed response headers for an HTTP default response
+	HeadersDefault *RotateVerdictKeyResponseDefaultHeaders
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RotateVerdictKeyResponse) GetJSON200() *VerdictKey {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r RotateVerdictKeyResponse) GetApplicationproblemJSONDefault() *Problem {
+	return r.ApplicationproblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r RotateVerdictKeyResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RotateVerdictKeyResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RotateVerdictKeyResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RotateVerdictKeyResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // GetVersionResponseDefaultHeaders the declared response headers of an HTTP default response for GetVersion
 type GetVersionResponseDefaultHeaders struct {
 	RetryAfter *int
@@ -50833,7 +50979,7 @@ func (c *ClientWithResponses) DeleteUserTokenWithResponse(ctx context.Context, n
 
 // GetVerdictKeyWithResponse The public key of verdicts
 //
-// It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+// It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -50844,6 +50990,21 @@ func (c *ClientWithResponses) GetVerdictKeyWithResponse(ctx context.Context, req
 		return nil, err
 	}
 	return ParseGetVerdictKeyResponse(rsp)
+}
+
+// RotateVerdictKeyWithResponse Make another key that signs verdicts
+//
+// Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/verdict-key/rotate (the `RotateVerdictKey` operationId).
+func (c *ClientWithResponses) RotateVerdictKeyWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*RotateVerdictKeyResponse, error) {
+	rsp, err := c.RotateVerdictKey(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRotateVerdictKeyResponse(rsp)
 }
 
 // GetVersionWithResponse The control plane's build
@@ -64254,6 +64415,59 @@ func ParseGetVerdictKeyResponse(rsp *http.Response) (*GetVerdictKeyResponse, err
 	switch {
 	case true:
 		var headers GetVerdictKeyResponseDefaultHeaders
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.HeadersDefault = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRotateVerdictKeyResponse parses an HTTP response from a RotateVerdictKeyWithResponse call
+func ParseRotateVerdictKeyResponse(rsp *http.Response) (*RotateVerdictKeyResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RotateVerdictKeyResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest VerdictKey
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSONDefault = &dest
+
+	}
+
+	switch {
+	case true:
+		var headers RotateVerdictKeyResponseDefaultHeaders
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: ""}); err != nil {

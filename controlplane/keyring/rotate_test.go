@@ -1,6 +1,7 @@
 package keyring_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,8 +11,10 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/certificates"
 	"github.com/nullops/nullops/controlplane/keyring"
+	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/intoto"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -144,5 +147,72 @@ func (w *world) everythingSealed(
 	return id, func(w *world) controlplane.Run {
 		run.Key = pgtest.QueryValue[[]byte](t, w.url, "SELECT key_sealed FROM runs")
 		return run
+	}
+}
+
+// What was signed before the master keys were rotated, or before the key that signs verdicts was, is
+// verified with a key that is still published. That one signs no more: its private part is gone.
+func TestRotateVerdictKey(t *testing.T) {
+	t.Parallel()
+	first, both, second := rings(t)
+	w := newWorldWith(t, first)
+	ctx := t.Context()
+	sign := func() (bundle []byte, public string) {
+		t.Helper()
+		err := w.store.InTx(ctx, func(tx *postgres.Tx) error {
+			key, signs, err := w.ring.VerdictSigner(ctx, tx)
+			if err != nil {
+				return err
+			}
+			public = signs.PublicKey
+			bundle, err = intoto.Sign(key, intoto.Statement{Type: intoto.StatementType})
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bundle, public
+	}
+	old, public := sign()
+	w.use(both)
+	if done, left, err := w.ring.RotateKeys(ctx, w.admin, ""); err != nil || done == 0 || left != 0 {
+		t.Fatalf("rotated %d, %d left: %v", done, left, err)
+	}
+	w.use(second)
+	again, same := sign()
+	if _, err := intoto.Verify(same, old); err != nil || same != public {
+		t.Errorf("after the master keys were rotated, an old statement: %v", err)
+	}
+	if err := w.ring.RotateVerdictKey(ctx, access.Actor{}); err == nil {
+		t.Error("a stranger rotates the key")
+	}
+	if err := w.ring.RotateVerdictKey(ctx, w.admin); err != nil {
+		t.Fatal(err)
+	}
+	newest, now := sign()
+	var former []controlplane.VerdictKey
+	err := w.store.Read(ctx, func(tx *postgres.Tx) (err error) {
+		former, err = tx.Verdicts().ListFormerKeys(ctx)
+		return err
+	})
+	// promise: W-06
+	if err != nil || len(former) != 1 || former[0].PublicKey != public || now == public ||
+		!former[0].CreatedAt.Before(*former[0].EndedAt) {
+		t.Fatalf("the former keys are %+v, the one that signs is %s: %v", former, now, err)
+	}
+	for name, c := range map[string]struct {
+		key    string
+		bundle []byte
+		want   error
+	}{"old": {former[0].PublicKey, old, nil}, "resealed": {former[0].PublicKey, again, nil},
+		"newest": {now, newest, nil}, "newest with the former": {public, newest, intoto.ErrNotSigned},
+		"old with the newest": {now, old, intoto.ErrNotSigned}} {
+		if _, err := intoto.Verify(c.key, c.bundle); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := w.query(t, `SELECT count(*) FROM audit WHERE action = 'rotate'
+		AND object = 'the key that signs verdicts' AND result = 'ok'`); n != 1 {
+		t.Errorf("the audit log has %d entries", n)
 	}
 }

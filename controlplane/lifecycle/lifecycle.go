@@ -65,7 +65,8 @@ type Keys interface {
 	SealRunSecret(run controlplane.RunID, name string,
 		value controlplane.Plain) (controlplane.Sealed, error)
 	// VerdictSigner returns the key that signs verdicts; the first call makes it.
-	VerdictSigner(ctx context.Context, tx *postgres.Tx) (key crypto.Signer, public string, err error)
+	VerdictSigner(ctx context.Context, tx *postgres.Tx) (
+		key crypto.Signer, public controlplane.VerdictKey, err error)
 }
 
 // Config is what New needs.

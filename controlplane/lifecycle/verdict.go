@@ -69,16 +69,24 @@ func (l *Lifecycle) GetVerdict(ctx context.Context, actor access.Actor,
 	return v, err
 }
 
-// VerdictKey returns the public key that verifies verdicts, in PEM.
-func (l *Lifecycle) VerdictKey(ctx context.Context, actor access.Actor) (public string, err error) {
+// ListVerdictKeys returns the public keys that verify verdicts: first the one that signs now, then
+// those that signed before, newest first.
+func (l *Lifecycle) ListVerdictKeys(
+	ctx context.Context, actor access.Actor,
+) (all []controlplane.VerdictKey, err error) {
 	if err := access.Check(actor, access.Self, access.Object{}); err != nil {
-		return "", err
+		return nil, err
 	}
 	err = l.store.InTx(ctx, func(tx *postgres.Tx) error {
-		_, public, err = l.keys.VerdictSigner(ctx, tx)
+		_, now, err := l.keys.VerdictSigner(ctx, tx)
+		if err != nil {
+			return err
+		}
+		former, err := tx.Verdicts().ListFormerKeys(ctx)
+		all = append([]controlplane.VerdictKey{now}, former...)
 		return err
 	})
-	return public, err
+	return all, err
 }
 
 func mayGiveVerdict(actor access.Actor, d controlplane.Deployment) error {

@@ -176,7 +176,8 @@ func (t Reviews) ListPullRequests(ctx context.Context, ids ...controlplane.Deplo
 	all := map[controlplane.DeploymentID]controlplane.PullRequest{}
 	for _, r := range rows {
 		all[controlplane.DeploymentID(r.DeploymentID)] = controlplane.PullRequest{
-			Repository: r.Repository, Number: int(r.Number), Title: r.Title, Link: r.Link}
+			Repository: r.Repository, Number: int(r.Number), Title: r.Title, Link: r.Link,
+			Remark: r.Remark}
 	}
 	return all, nil
 }

@@ -17,7 +17,8 @@ func reviewRule(r dbsqlc.ReviewRule) (controlplane.ReviewRule, error) {
 		Wait: time.Duration(r.WaitMinutes) * time.Minute, APIURL: r.ApiUrl, Active: r.Active,
 		Updates: controlplane.ReviewUpdates(r.Updates), Aliases: r.Aliases,
 		Forks: r.Forks, Data: controlplane.ReviewData(r.Data),
-		NextRun: zeroIfNull(r.NextRunAt), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt}
+		NextRun: zeroIfNull(r.NextRunAt), CreatedBy: r.CreatedBy, CreatedAt: r.CreatedAt,
+		Refusal: r.Refusal}
 	err := errors.Join(decodeJSON(r.Input, &out.Input), decodeJSON(r.Filter, &out.Filter),
 		decodeJSON(r.Schedule, &out.Schedule))
 	if len(out.Input) == 0 {

@@ -157,24 +157,24 @@ func (t Verdicts) RecordAttachment(ctx context.Context, p controlplane.PendingAt
 	return nil
 }
 
-// Key returns the sealed key that signs statements, and the public one in PEM; nil before the
-// first statement. With lock, nobody else makes one until the transaction ends.
+// Key returns the sealed key that signs statements, and what is known of its public one; nil before
+// the first statement. Nobody ends it until the transaction ends; with lock, nobody makes one either.
 func (t Verdicts) Key(
 	ctx context.Context, lock bool,
-) (key controlplane.Sealed, public string, err error) {
+) (key controlplane.Sealed, public controlplane.VerdictKey, err error) {
 	if lock {
 		if err := t.q.LockVerdictKey(ctx); err != nil {
-			return nil, "", fmt.Errorf("lock the key of verdicts: %w", err)
+			return nil, public, fmt.Errorf("lock the key of verdicts: %w", err)
 		}
 	}
 	r, err := t.q.GetVerdictKey(ctx)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, "", nil
+		return nil, public, nil
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("load the key of verdicts: %w", err)
+		return nil, public, fmt.Errorf("load the key of verdicts: %w", err)
 	}
-	return r.Key, r.PublicKey, nil
+	return r.Key, controlplane.VerdictKey{PublicKey: r.PublicKey, CreatedAt: r.CreatedAt}, nil
 }
 
 // InsertKey stores the key that signs statements.
@@ -183,4 +183,26 @@ func (t Verdicts) InsertKey(ctx context.Context, key controlplane.Sealed, public
 		return fmt.Errorf("store the key of verdicts: %w", translateError(err))
 	}
 	return nil
+}
+
+// EndKey forgets the key that signs statements, and keeps its public one.
+func (t Verdicts) EndKey(ctx context.Context) error {
+	if err := t.q.EndVerdictKey(ctx); err != nil {
+		return fmt.Errorf("end the key of verdicts: %w", translateError(err))
+	}
+	return nil
+}
+
+// ListFormerKeys returns the public keys that signed statements before, newest first.
+func (t Verdicts) ListFormerKeys(ctx context.Context) ([]controlplane.VerdictKey, error) {
+	rows, err := t.q.ListFormerVerdictKeys(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list former keys of verdicts: %w", err)
+	}
+	all := make([]controlplane.VerdictKey, len(rows))
+	for i, r := range rows {
+		all[i] = controlplane.VerdictKey{PublicKey: r.PublicKey, CreatedAt: r.CreatedAt,
+			EndedAt: &r.EndedAt}
+	}
+	return all, nil
 }

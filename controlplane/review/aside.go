@@ -66,6 +66,10 @@ func (r *Reviews) updateDeployment(ctx context.Context, rule controlplane.Review
 		running = false // the rule was changed: nothing can take its place there
 		x.Remark = "It was replaced in place, since the rule deploys to another project or " +
 			"environment now."
+	} else if !running {
+		x.Remark = "It was replaced in place, since what was there before was not ready."
+	} else if rule.Updates == controlplane.UpdateReplace {
+		x.Remark = "It was replaced in place, as the rule says."
 	}
 	if rule.Updates == controlplane.UpdateAside && running {
 		beside := request
@@ -175,7 +179,8 @@ func (r *Reviews) switchTo(
 	if err != nil {
 		return err
 	}
-	x.DeploymentID, x.NextID, x.Remark = next.ID, "", ""
+	// The remark stays: it is about this update, and the pull request has not been told it yet.
+	x.DeploymentID, x.NextID = next.ID, ""
 	if x.Done == x.Generation {
 		r.mirrorStatus(x, next)
 	}

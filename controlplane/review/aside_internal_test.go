@@ -317,6 +317,39 @@ func TestAside_WithoutRoomForTwoItReplaces(t *testing.T) {
 	s.expectTold(laterComment, "It was replaced in place", isSuccess)
 }
 
+// A rule that replaces says so, and so does an update of what was not ready.
+func TestReplace_SaysItsReason(t *testing.T) {
+	for name, c := range map[string]struct {
+		ready bool
+		want  string
+	}{"as the rule says": {true, "as the rule says"}, "not ready": {false, "was not ready"}} {
+		t.Run(name, func(t *testing.T) {
+			s := newAsideStory(t)
+			s.rule = s.putRule("hub", controlplane.ReviewGitHub, func(p *RulePut) {
+				p.Rule.APIURL, p.Rule.Updates = s.host.URL, controlplane.UpdateReplace
+			})
+			first, _ := s.find("hub-12")
+			if !c.ready {
+				s.pushCommit(2)
+				s.look()
+				s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+				s.look()
+				s.report(controlplane.Applying, controlplane.Undoing, controlplane.Failed)
+				s.look()
+				first, _ = s.find("hub-12")
+			}
+			s.host.takeMessages()
+			s.pushCommit(3)
+			s.expect(s.look(), controlplane.ReviewCreating, false, "the older deployment is being removed")
+			s.reportOf(first.ID, controlplane.Removing, controlplane.Removed)
+			s.look()
+			s.report(controlplane.Applying, controlplane.Ready)
+			s.expect(s.look(), controlplane.ReviewReady, true, "")
+			s.expectTold(laterComment, c.want, isSuccess)
+		})
+	}
+}
+
 // A crash before the result is stored leaves an update that is found again, whichever step was
 // done last.
 func TestAside_GoesOnAfterACrash(t *testing.T) {

@@ -238,6 +238,7 @@ func (r *Reviews) runCommand(ctx context.Context, rule controlplane.ReviewRule,
 		return "The rule has no token, so nobody knows what you may do.", nil
 	}
 	may, err := h.mayWrite(ctx, *x, c)
+	r.noteRefusal(ctx, rule, err)
 	switch {
 	case err != nil && time.Since(c.At) < time.Hour:
 		return "", &controlplane.Error{Kind: controlplane.Unavailable, Code: "host_silent",
@@ -412,6 +413,7 @@ func (r *Reviews) reportAnswer(
 			err = h.postComment(ctx, x, text)
 		}
 	}
+	r.noteRefusal(ctx, rule, err)
 	if err != nil {
 		r.Log.WarnContext(ctx, "a command was not answered", "rule", rule.Name, "review", x.Key,
 			"error", err)

@@ -108,6 +108,7 @@ func TestKeep_AnUpdateBeginsWithTheData(t *testing.T) {
 	s.reportOf(next.ID, controlplane.Ready)
 	x = s.look()
 	s.expect(x, controlplane.ReviewReady, true, "")
+	s.expectTold(laterComment, "stay on their node: db/cache", isSuccess)
 	if now, _ := s.find("hub-12"); now.ID != next.ID || x.DeploymentID != next.ID {
 		t.Fatalf("the name is of %s", now.ID)
 	}

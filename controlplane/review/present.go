@@ -82,6 +82,7 @@ func (r *Reviews) askHost(ctx context.Context, rule controlplane.ReviewRule,
 	if err != nil {
 		r.Log.InfoContext(ctx, "the state of a pull request is not known", "rule", rule.Name,
 			"review", x.Key, "error", err)
+		r.noteRefusal(ctx, rule, err)
 		return now, false
 	}
 	if now.open {

@@ -44,7 +44,21 @@ func (r *Reviews) recordRefusal(ctx context.Context, rule controlplane.ReviewRul
 	if ctx.Err() != nil || err != nil && refusal == "" {
 		return
 	}
-	err = r.Store.InTx(ctx, func(tx *postgres.Tx) error {
+	r.storeRefusal(ctx, rule, refusal)
+}
+
+// noteRefusal stores that a code host refused a question or a part of what it is told. That it took
+// that says nothing about the rest.
+func (r *Reviews) noteRefusal(ctx context.Context, rule controlplane.ReviewRule, err error) {
+	if refusal := describeRefusal(err); refusal != "" && ctx.Err() == nil {
+		r.storeRefusal(ctx, rule, refusal)
+	}
+}
+
+func (r *Reviews) storeRefusal(
+	ctx context.Context, rule controlplane.ReviewRule, refusal string,
+) {
+	err := r.Store.InTx(ctx, func(tx *postgres.Tx) error {
 		return tx.ReviewRules().SetRefusal(ctx, rule.ID, refusal)
 	})
 	if err != nil {

@@ -107,6 +107,7 @@ func (r *Reviews) PutRule(
 		if err := tx.ReviewRules().Put(ctx, rule); err != nil {
 			return err
 		}
+		old.Refusal = "" // forgotten, but no change that somebody made
 		out.Changed = !reflect.DeepEqual(rule, old)
 		return r.sealKeys(ctx, tx, actor, p, old, &out)
 	})

@@ -81,11 +81,24 @@ func Sign(key crypto.Signer, s Statement) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write public key: %w", err)
 	}
-	id := sha256.Sum256(der)
 	return json.Marshal(bundle{MediaType: BundleType,
-		Verification: material{PublicKey: hint{base64.StdEncoding.EncodeToString(id[:])}},
+		Verification: material{PublicKey: hint{hintOf(der)}},
 		Envelope: envelope{Payload: payload, PayloadType: payloadType,
 			Signatures: []signature{{Sig: sig}}}})
+}
+
+// KeyHint is what bundles say of a public key in PEM, to tell keys apart; empty if it is none.
+func KeyHint(publicKey string) string {
+	block, _ := pem.Decode([]byte(publicKey))
+	if block == nil {
+		return ""
+	}
+	return hintOf(block.Bytes)
+}
+
+func hintOf(der []byte) string {
+	id := sha256.Sum256(der)
+	return base64.StdEncoding.EncodeToString(id[:])
 }
 
 // ErrNotSigned means that a bundle was not signed with the key, or was changed since.

@@ -112,13 +112,14 @@ SELECT count(*) FROM reviews
 WHERE (deployment_id = @deployment_id OR next_id = @deployment_id) AND id <> @id;
 
 -- name: ListPullRequests :many
--- The pull requests that deployments were made for.
+-- The pull requests that deployments were made for. The remark is about the newest update.
 SELECT DISTINCT ON (x.deployment_id) x.deployment_id::uuid AS deployment_id, r.repository,
-    r.number, r.title, r.link
+    r.number, r.title, r.link, CASE WHEN x.newest THEN r.remark ELSE '' END AS remark
 FROM (
-    SELECT a.deployment_id, a.id FROM reviews a WHERE a.deployment_id = ANY(@ids::uuid[])
-    UNION ALL SELECT b.next_id, b.id FROM reviews b WHERE b.next_id = ANY(@ids::uuid[])
-    UNION ALL SELECT l.deployment_id, c.id FROM deployment_lives l
+    SELECT a.deployment_id, a.id, true AS newest
+        FROM reviews a WHERE a.deployment_id = ANY(@ids::uuid[])
+    UNION ALL SELECT b.next_id, b.id, true FROM reviews b WHERE b.next_id = ANY(@ids::uuid[])
+    UNION ALL SELECT l.deployment_id, c.id, false FROM deployment_lives l
         JOIN reviews c ON c.deployment_id = l.successor_id WHERE l.deployment_id = ANY(@ids::uuid[])
 ) x JOIN reviews r ON r.id = x.id
 WHERE r.number > 0

@@ -68,9 +68,20 @@ WHERE verdict_id = @verdict_id AND image = @image AND digest = @digest;
 SELECT pg_advisory_xact_lock(7311154);
 
 -- name: GetVerdictKey :one
--- The key that signs statements.
-SELECT key, public_key FROM verdict_key;
+-- The key that signs statements. No other transaction ends it before what it signs is stored.
+SELECT key, public_key, created_at FROM verdict_key FOR SHARE;
+
+-- name: EndVerdictKey :exec
+-- Keeps the public key, and forgets the private one.
+WITH ended AS (DELETE FROM verdict_key RETURNING public_key, created_at)
+INSERT INTO former_verdict_keys (public_key, created_at, ended_at)
+SELECT e.public_key, e.created_at, clock_timestamp() FROM ended e;
+
+-- name: ListFormerVerdictKeys :many
+-- Newest first.
+SELECT public_key, created_at, ended_at FROM former_verdict_keys
+ORDER BY ended_at DESC, public_key;
 
 -- name: InsertVerdictKey :exec
 -- It is made with the first statement.
-INSERT INTO verdict_key (key, public_key) VALUES (@key, @public_key);
+INSERT INTO verdict_key (key, public_key, created_at) VALUES (@key, @public_key, clock_timestamp());

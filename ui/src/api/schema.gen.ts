@@ -2692,11 +2692,31 @@ export interface paths {
         };
         /**
          * The public key of verdicts
-         * @description It verifies the statements that are attached to images. It is made with the first verdict, or by this request.
+         * @description It verifies the statements that are attached to images. It is made with the first verdict, or by this request. Keys that signed before it are listed too.
          */
         get: operations["getVerdictKey"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/verdict-key/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make another key that signs verdicts
+         * @description Verdicts from now on are signed with the new key, which verifiers need to be given. The private key that signed before is deleted; its public key stays listed, and verifies what it signed.
+         */
+        post: operations["rotateVerdictKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4366,6 +4386,31 @@ export interface components {
         VerdictKey: {
             /** @description ECDSA on P-256, in PEM. */
             public_key: string;
+            /** @description What statements say of the key that signed them, in `verificationMaterial.publicKey.hint`. */
+            hint?: string;
+            /**
+             * Format: date-time
+             * @description Since when it signs.
+             */
+            created_at?: string;
+            /** @description The keys that signed before, newest first. They still verify what they signed. */
+            former?: components["schemas"]["FormerVerdictKey"][];
+        };
+        FormerVerdictKey: {
+            /** @description ECDSA on P-256, in PEM. */
+            public_key: string;
+            /** @description What statements say of the key that signed them. */
+            hint: string;
+            /**
+             * Format: date-time
+             * @description Since when it signed.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it signed. What it signs after that is forged.
+             */
+            ended_at: string;
         };
         DeploymentComment: {
             id: string;
@@ -4780,6 +4825,8 @@ export interface components {
              */
             next_run_at?: string;
             api_url?: string;
+            /** @description What the code host refused of the rule's token when it was told something last. Absent once it takes what it is told, or the rule was saved again. */
+            refusal?: string;
             active: boolean;
             created_by: string;
             /** Format: date-time */
@@ -7253,6 +7300,8 @@ export interface components {
             title?: string;
             /** @description Where the code host shows it. */
             link?: string;
+            /** @description What people should know of the last update, such as why it replaced the deployment that ran, or which data it does not keep. */
+            remark?: string;
         };
         /** @description What the latest run waits for a person to answer. */
         Question: {
@@ -12784,6 +12833,27 @@ export interface operations {
         };
     };
     getVerdictKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VerdictKey"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    rotateVerdictKey: {
         parameters: {
             query?: never;
             header?: never;

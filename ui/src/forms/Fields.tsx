@@ -25,13 +25,24 @@ type TextProps = Common & {
   type?: "text" | "password" | "number" | "datetime-local";
   placeholder?: string;
   maxLength?: number;
+  /** What password managers may fill in: without it, a new password or nothing. */
+  autoComplete?: string;
   /** Said after the label: the field may stay empty. */
   optional?: boolean;
   after?: ReactNode;
 };
 
 /** One line of text (or a number, kept as text until it is saved). */
-export function TextField({ form, name, label, hint, type, optional, ...more }: TextProps) {
+export function TextField({
+  form,
+  name,
+  label,
+  hint,
+  type,
+  optional,
+  autoComplete = type === "password" ? "new-password" : "off",
+  ...more
+}: TextProps) {
   const locked = useContext(ReadOnly);
   useFieldLabel(form, name, label);
   return (
@@ -40,7 +51,7 @@ export function TextField({ form, name, label, hint, type, optional, ...more }: 
       label={optional ? `${label} (${t.optional})` : label}
       type={type === "number" ? "text" : type}
       inputMode={type === "number" ? "numeric" : undefined}
-      autoComplete={type === "password" ? "new-password" : "off"}
+      autoComplete={autoComplete}
       spellCheck={false}
       locked={locked}
       readOnly={form.busy}

@@ -93,6 +93,9 @@ func printDeployment(w io.Writer, d apiclient.Deployment, run apiclient.Run) err
 	if d.ExpiresAt != nil {
 		fmt.Fprintf(w, "removed for lack of activity %s\n", formatExpiry(d))
 	}
+	if d.PullRequest != nil && d.PullRequest.Remark != nil {
+		fmt.Fprintln(w, output.SanitizeText(*d.PullRequest.Remark))
+	}
 	for _, v := range valueOrZero(d.Visitors) {
 		fmt.Fprintf(w, "here: %s, last request %s ago\n", describeVisitor(v),
 			output.FormatAge(v.LastSeen))

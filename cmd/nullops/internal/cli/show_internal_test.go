@@ -154,3 +154,27 @@ func TestPrintDeployment_ShowsEndedServicesAsDone(t *testing.T) {
 		}
 	}
 }
+
+// What a code host refuses of a rule is read above the results of its pull requests.
+func TestRule_SaysWhatIsRefused(t *testing.T) {
+	refusal := "github answered 401: it does not accept the token of the rule\x1b[31m"
+	v := apiclient.RuleView{Rule: apiclient.Rule{Name: "shop", Refusal: &refusal}}
+	var b strings.Builder
+	if err := printRule(&b, v); err != nil {
+		t.Fatal(err)
+	}
+	want := "The code host refuses this rule: github answered 401: it does not accept the token of the rule"
+	// promise: W-02
+	if !strings.HasPrefix(b.String(), want) || strings.Contains(b.String(), "\x1b") ||
+		!strings.Contains(b.String(), "nullops rule set shop --token-file FILE") {
+		t.Errorf("it says %q", b.String())
+	}
+	b.Reset()
+	v.Rule.Refusal = nil
+	remark := "It was replaced in place, as the rule says."
+	v.Reviews = []apiclient.Review{{Key: "acme/shop#12", Remark: &remark}}
+	if err := printRule(&b, v); err != nil || !strings.HasPrefix(b.String(), "REVIEW") ||
+		!strings.Contains(b.String(), remark) {
+		t.Errorf("without a refusal: %q, %v", b.String(), err)
+	}
+}

@@ -19,7 +19,7 @@ import (
 func verdictCommand() *cobra.Command {
 	c := &cobra.Command{Use: "verdict", Short: "Say or read QA's verdict on deployments"}
 	c.AddCommand(verdictListCommand(), verdictGiveCommand(), verdictStatementCommand(),
-		verdictKeyCommand())
+		verdictKeyCommand(), verdictRotateKeyCommand())
 	return c
 }
 
@@ -148,8 +148,14 @@ func verdictStatementCommand() *cobra.Command {
 }
 
 func verdictKeyCommand() *cobra.Command {
+	var hint string
 	c := &cobra.Command{Use: "key", Args: exit.ExactArgs(0),
-		Short: "Print the public key that verifies verdicts"}
+		Short: "Print the public key that verifies verdicts",
+		Long: "Print the public key that verifies verdicts: the one that signs now, or with --hint the one\n" +
+			"that a statement names in .verificationMaterial.publicKey.hint, which may have signed before\n" +
+			"the key was rotated. --json lists all of them, with the times in which each signed."}
+	c.Flags().StringVar(&hint, "hint", "", "which key, as a statement names it")
+	asJSON := output.JSONFlag[*apiclient.VerdictKey](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -158,6 +164,52 @@ func verdictKeyCommand() *cobra.Command {
 		r, err := api.GetVerdictKeyWithResponse(c.Context())
 		if err := checkAnswer(r, err); err != nil {
 			return err
+		}
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200)
+		}
+		key, ok := findVerdictKey(*r.JSON200, hint)
+		if !ok {
+			return fmt.Errorf("no key of this server has the hint %q: the statement is of another one", hint)
+		}
+		fmt.Fprint(c.OutOrStdout(), key)
+		return nil
+	}
+	return c
+}
+
+// findVerdictKey returns the public key with a hint, which may be one that signed before; without a
+// hint the one that signs now.
+func findVerdictKey(now apiclient.VerdictKey, hint string) (key string, ok bool) {
+	if hint == "" || hint == valueOrZero(now.Hint) {
+		return now.PublicKey, true
+	}
+	for _, k := range valueOrZero(now.Former) {
+		if k.Hint == hint {
+			return k.PublicKey, true
+		}
+	}
+	return "", false
+}
+
+func verdictRotateKeyCommand() *cobra.Command {
+	c := &cobra.Command{Use: "rotate-key", Args: exit.ExactArgs(0),
+		Short: "Make another key that signs verdicts",
+		Long: "Make another key that signs verdicts, and print its public key, which verifiers need from\n" +
+			"now on. The private key that signed before is deleted; its public key stays listed, so that\n" +
+			"what it signed stays verifiable."}
+	asJSON := output.JSONFlag[*apiclient.VerdictKey](c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		api, err := newClient()
+		if err != nil {
+			return err
+		}
+		r, err := api.RotateVerdictKeyWithResponse(c.Context())
+		if err := checkAnswer(r, err); err != nil {
+			return err
+		}
+		if asJSON.Wanted() {
+			return asJSON.Print(c.OutOrStdout(), r.JSON200)
 		}
 		fmt.Fprint(c.OutOrStdout(), r.JSON200.PublicKey)
 		return nil

@@ -238,10 +238,11 @@ func ruleList() *cobra.Command {
 			return asJSON.Print(c.OutOrStdout(), r.JSON200.Items)
 		}
 		rows := [][]string{{"NAME", "SOURCE", "REPOSITORY", "BRANCH", "TAG", "PROJECT",
-			"ENVIRONMENT", "ACTIVE"}}
+			"ENVIRONMENT", "ACTIVE", "REFUSED"}}
 		for _, x := range r.JSON200.Items {
 			rows = append(rows, []string{x.Name, string(x.Source), valueOrZero(x.Repository),
-				valueOrZero(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active)})
+				valueOrZero(x.Branch), x.Tag, x.Project, x.Environment, fmt.Sprint(x.Active),
+				valueOrZero(x.Refusal)})
 		}
 		return output.PrintTable(c.OutOrStdout(), rows)
 	}
@@ -409,14 +410,29 @@ func ruleShow() *cobra.Command {
 		if asJSON.Wanted() {
 			return asJSON.Print(c.OutOrStdout(), *r.JSON200)
 		}
-		rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
-		for _, x := range r.JSON200.Reviews {
-			rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
-				output.FormatAge(x.ChangedAt) + " ago", valueOrZero(x.Detail)})
-		}
-		return output.PrintTable(c.OutOrStdout(), rows)
+		return printRule(c.OutOrStdout(), *r.JSON200)
 	}
 	return c
+}
+
+// printRule prints what the code host refuses of a rule, and the results of its pull requests.
+func printRule(w io.Writer, v apiclient.RuleView) error {
+	if refusal := valueOrZero(v.Rule.Refusal); refusal != "" {
+		_, err := fmt.Fprintf(w, "The code host refuses this rule: %s.\nGive it a token that is valid, may "+
+			"read pull requests and may write comments and statuses:\n"+
+			"nullops rule set %s --token-file FILE …\n\n",
+			output.SanitizeText(refusal), v.Rule.Name)
+		if err != nil {
+			return err
+		}
+	}
+	rows := [][]string{{"REVIEW", "BRANCH", "TAG", "DEPLOYMENT", "STATE", "CHANGED", "DETAIL"}}
+	for _, x := range v.Reviews {
+		rows = append(rows, []string{x.Key, x.Branch, x.Tag, x.Deployment, string(x.State),
+			output.FormatAge(x.ChangedAt) + " ago",
+			strings.TrimSpace(valueOrZero(x.Detail) + " " + valueOrZero(x.Remark))})
+	}
+	return output.PrintTable(w, rows)
 }
 
 func ruleApprove() *cobra.Command {

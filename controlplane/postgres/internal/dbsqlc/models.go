@@ -483,6 +483,12 @@ type FormerHost struct {
 	Port         int32
 }
 
+type FormerVerdictKey struct {
+	PublicKey string
+	CreatedAt time.Time
+	EndedAt   time.Time
+}
+
 type GatePass struct {
 	ID            string
 	Kind          string

@@ -742,11 +742,12 @@ func (q *Queries) ListLostAliases(ctx context.Context) ([]string, error) {
 
 const listPullRequests = `-- name: ListPullRequests :many
 SELECT DISTINCT ON (x.deployment_id) x.deployment_id::uuid AS deployment_id, r.repository,
-    r.number, r.title, r.link
+    r.number, r.title, r.link, CASE WHEN x.newest THEN r.remark ELSE '' END AS remark
 FROM (
-    SELECT a.deployment_id, a.id FROM reviews a WHERE a.deployment_id = ANY($1::uuid[])
-    UNION ALL SELECT b.next_id, b.id FROM reviews b WHERE b.next_id = ANY($1::uuid[])
-    UNION ALL SELECT l.deployment_id, c.id FROM deployment_lives l
+    SELECT a.deployment_id, a.id, true AS newest
+        FROM reviews a WHERE a.deployment_id = ANY($1::uuid[])
+    UNION ALL SELECT b.next_id, b.id, true FROM reviews b WHERE b.next_id = ANY($1::uuid[])
+    UNION ALL SELECT l.deployment_id, c.id, false FROM deployment_lives l
         JOIN reviews c ON c.deployment_id = l.successor_id WHERE l.deployment_id = ANY($1::uuid[])
 ) x JOIN reviews r ON r.id = x.id
 WHERE r.number > 0
@@ -759,9 +760,10 @@ type ListPullRequestsRow struct {
 	Number       int32
 	Title        string
 	Link         string
+	Remark       string
 }
 
-// The pull requests that deployments were made for.
+// The pull requests that deployments were made for. The remark is about the newest update.
 func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPullRequestsRow, error) {
 	rows, err := q.db.Query(ctx, listPullRequests, ids)
 	if err != nil {
@@ -777,6 +779,7 @@ func (q *Queries) ListPullRequests(ctx context.Context, ids []string) ([]ListPul
 			&i.Number,
 			&i.Title,
 			&i.Link,
+			&i.Remark,
 		); err != nil {
 			return nil, err
 		}

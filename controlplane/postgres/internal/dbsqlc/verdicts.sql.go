@@ -59,6 +59,18 @@ func (q *Queries) ClaimVerdictImages(ctx context.Context, seconds float64, attem
 	return items, nil
 }
 
+const endVerdictKey = `-- name: EndVerdictKey :exec
+WITH ended AS (DELETE FROM verdict_key RETURNING public_key, created_at)
+INSERT INTO former_verdict_keys (public_key, created_at, ended_at)
+SELECT e.public_key, e.created_at, clock_timestamp() FROM ended e
+`
+
+// Keeps the public key, and forgets the private one.
+func (q *Queries) EndVerdictKey(ctx context.Context) error {
+	_, err := q.db.Exec(ctx, endVerdictKey)
+	return err
+}
+
 const getVerdict = `-- name: GetVerdict :one
 SELECT id, deployment_id, run, outcome, remarks, digest_set, user_id, author, at, bundle, review_id, commit, voided_at, voided_reason FROM verdicts WHERE id = $1 AND deployment_id = $2
 `
@@ -87,19 +99,20 @@ func (q *Queries) GetVerdict(ctx context.Context, iD string, deploymentID string
 }
 
 const getVerdictKey = `-- name: GetVerdictKey :one
-SELECT key, public_key FROM verdict_key
+SELECT key, public_key, created_at FROM verdict_key FOR SHARE
 `
 
 type GetVerdictKeyRow struct {
 	Key       []byte
 	PublicKey string
+	CreatedAt time.Time
 }
 
-// The key that signs statements.
+// The key that signs statements. No other transaction ends it before what it signs is stored.
 func (q *Queries) GetVerdictKey(ctx context.Context) (GetVerdictKeyRow, error) {
 	row := q.db.QueryRow(ctx, getVerdictKey)
 	var i GetVerdictKeyRow
-	err := row.Scan(&i.Key, &i.PublicKey)
+	err := row.Scan(&i.Key, &i.PublicKey, &i.CreatedAt)
 	return i, err
 }
 
@@ -184,13 +197,39 @@ func (q *Queries) InsertVerdictImage(ctx context.Context, verdictID string, imag
 }
 
 const insertVerdictKey = `-- name: InsertVerdictKey :exec
-INSERT INTO verdict_key (key, public_key) VALUES ($1, $2)
+INSERT INTO verdict_key (key, public_key, created_at) VALUES ($1, $2, clock_timestamp())
 `
 
 // It is made with the first statement.
 func (q *Queries) InsertVerdictKey(ctx context.Context, key []byte, publicKey string) error {
 	_, err := q.db.Exec(ctx, insertVerdictKey, key, publicKey)
 	return err
+}
+
+const listFormerVerdictKeys = `-- name: ListFormerVerdictKeys :many
+SELECT public_key, created_at, ended_at FROM former_verdict_keys
+ORDER BY ended_at DESC, public_key
+`
+
+// Newest first.
+func (q *Queries) ListFormerVerdictKeys(ctx context.Context) ([]FormerVerdictKey, error) {
+	rows, err := q.db.Query(ctx, listFormerVerdictKeys)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []FormerVerdictKey{}
+	for rows.Next() {
+		var i FormerVerdictKey
+		if err := rows.Scan(&i.PublicKey, &i.CreatedAt, &i.EndedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listLatestVerdicts = `-- name: ListLatestVerdicts :many

@@ -38,11 +38,10 @@ export const rules = queryOptions({
     ),
 });
 
-/** What became of a rule's last pull requests. */
+/** A rule as it is now, and what became of its last pull requests. */
 export const reviews = (name: string) =>
   queryOptions({
     queryKey: ["reviews", name],
-    queryFn: async () =>
-      (await ask(client.GET("/api/v1/rules/{name}", { params: { path: { name } } }))).reviews,
+    queryFn: () => ask(client.GET("/api/v1/rules/{name}", { params: { path: { name } } })),
     refetchInterval: 10_000,
   });

@@ -92,9 +92,17 @@ export function Invitation() {
   );
   return (
     <Page title={t.title} link={link} form={form} submit={t.submit} busy={t.busy}>
-      <TextField form={form} name="address" label={t.address} />
-      <TextField form={form} name="name" label={t.name} hint={t.nameHint} mono maxLength={40} />
-      <TextField form={form} name="display_name" label={t.display} optional />
+      <TextField form={form} name="address" label={t.address} autoComplete="email" />
+      <TextField
+        form={form}
+        name="name"
+        label={t.name}
+        hint={t.nameHint}
+        mono
+        maxLength={40}
+        autoComplete="username"
+      />
+      <TextField form={form} name="display_name" label={t.display} optional autoComplete="name" />
       <TextField
         form={form}
         name="password"

@@ -1,6 +1,7 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import type { FormEvent } from "react";
 import { ask, client } from "@/api/client";
+import { me } from "@/api/queries/common";
 import { Button } from "@/components/Button";
 import { Refusal } from "@/components/Field";
 import { useToast } from "@/components/Toast";
@@ -9,6 +10,7 @@ import { formTexts } from "@/forms/formTexts";
 import { onlyProblems } from "@/forms/formValues";
 import { useForm } from "@/forms/useForm";
 import { peopleTexts } from "@/pages/people/peopleTexts";
+import { HiddenUsername } from "@/pages/sign-in/HiddenUsername";
 
 const t = peopleTexts.account;
 const empty = { current: "", password: "", again: "" };
@@ -17,6 +19,7 @@ const empty = { current: "", password: "", again: "" };
 export function Password() {
   const say = useToast();
   const cache = useQueryClient();
+  const { data: person } = useSuspenseQuery(me);
   const form = useForm(empty, {
     check: (values) =>
       onlyProblems({
@@ -40,7 +43,14 @@ export function Password() {
   return (
     <form className="form" onSubmit={submit} noValidate>
       <p className="t3">{t.ends}</p>
-      <TextField form={form} name="current" type="password" label={t.current} />
+      <HiddenUsername name={person.name} />
+      <TextField
+        form={form}
+        name="current"
+        type="password"
+        autoComplete="current-password"
+        label={t.current}
+      />
       <TextField form={form} name="password" type="password" label={t.next} hint={t.short} />
       <TextField form={form} name="again" type="password" label={t.again} />
       {form.refused ? <Refusal>{form.refused.message}</Refusal> : null}

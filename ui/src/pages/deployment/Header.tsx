@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Globe, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
+import { Globe, Info, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Schemas, Step } from "@/api/client";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
@@ -131,6 +131,12 @@ function Facts({ deployment }: { deployment: Deployment }) {
         <span className="row">
           <Timer className="i sm" aria-hidden="true" />
           <BidiSafe text={deployment.detail} />
+        </span>
+      ) : null}
+      {deployment.pull_request?.remark ? (
+        <span className="row">
+          <Info className="i sm" aria-hidden="true" />
+          <BidiSafe text={deployment.pull_request.remark} />
         </span>
       ) : null}
     </div>

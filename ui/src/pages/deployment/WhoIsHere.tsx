@@ -29,8 +29,8 @@ export function WhoIsHere({ deployment }: { deployment: Deployment }) {
   );
 }
 
-/** In a question: whom the answer would interrupt. */
-export function Interrupts({ on }: { on: Deployment[] }) {
+/** In a question: whom the answer would interrupt, and where if that is not clear. */
+export function Interrupts({ on, named = on.length > 1 }: { on: Deployment[]; named?: boolean }) {
   const now = useNow(10);
   return on.map((one) => {
     const others = othersOf(one, now);
@@ -38,7 +38,7 @@ export function Interrupts({ on }: { on: Deployment[] }) {
     const who = describeVisitors(others, now);
     return (
       <p key={one.id} data-st="warn">
-        <b>{t.interrupts(on.length > 1 ? `${one.name}: ${who}` : who)}</b>
+        <b>{t.interrupts(named ? `${one.name}: ${who}` : who)}</b>
       </p>
     );
   });

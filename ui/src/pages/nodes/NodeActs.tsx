@@ -1,6 +1,7 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ask, client, type NodeInfo, type Schemas } from "@/api/client";
+import { deployments } from "@/api/queries/deployments";
 import { Button } from "@/components/Button";
 import { Confirm } from "@/components/Overlay";
 import { describeError } from "@/components/States";
@@ -10,6 +11,7 @@ import { pageTexts } from "@/pages/deployment/pageTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { type Kind, useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
+import { Interrupts } from "../deployment/WhoIsHere";
 import { Enrolled } from "./AddNode";
 import { DrainAct } from "./DrainAct";
 
@@ -88,10 +90,18 @@ export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
         }
       >
         <p>{body}</p>
+        {asking && asking !== "rotate" ? <InterruptsOnNode name={node.name} /> : null}
       </Confirm>
       {made ? <Enrolled enrolment={made} close={() => setMade(undefined)} /> : null}
     </div>
   );
+}
+
+/** Whom it would interrupt that the node's deployments cannot be reached any more. */
+function InterruptsOnNode({ name }: { name: string }) {
+  const query = useQuery(deployments);
+  const here = query.data?.filter((one) => one.node === name && one.status === "ready") ?? [];
+  return <Interrupts on={here} named />;
 }
 
 function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => void) {

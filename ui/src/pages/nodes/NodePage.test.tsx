@@ -4,6 +4,7 @@ import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
 import { client, type NodeInfo } from "@/api/client";
+import { deployments } from "@/api/queries/deployments";
 import { nodeTexts } from "@/nodeTexts";
 import { NodePage } from "./NodePage";
 
@@ -33,6 +34,27 @@ const node = (name: string): NodeInfo => ({
   revocation_pending: false,
   allocated: {},
   deployments: 0,
+});
+
+it("says in the question whom it would interrupt", async () => {
+  vi.spyOn(client, "GET").mockReturnValue(new Promise(() => undefined) as never);
+  const cache = new QueryClient();
+  cache.setQueryData(["node", "fra-01"], node("fra-01"));
+  const visitors = [
+    { kind: "person", name: "lena", visitors: 1, last_seen: new Date().toISOString() },
+  ];
+  const one = { id: "a", name: "cart", node: "fra-01", status: "ready", visitors };
+  const elsewhere = { ...one, id: "b", name: "shop", node: "fra-02" };
+  cache.setQueryData(deployments.queryKey, [one, elsewhere] as never);
+  render(
+    <QueryClientProvider client={cache}>
+      <NodePage />
+    </QueryClientProvider>,
+  );
+  await userEvent.click(screen.getByRole("button", { name: nodeTexts.disable }));
+  const said = document.querySelector('[role="alertdialog"], dialog, [role="dialog"]')?.textContent;
+  expect(said).toMatch(/cart: lena/);
+  expect(said).not.toMatch(/shop/);
 });
 
 it("takes no question about one node along to another", async () => {

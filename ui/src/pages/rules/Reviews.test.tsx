@@ -23,10 +23,10 @@ const review = {
 type Sent = { path: string; body: unknown };
 
 /** Shows reviews; a POST is answered with the body, or refused with the sentence. */
-function show(reviews: object[], refusal?: string) {
+function show(reviews: object[], refusal?: string, rule = {}) {
   const sent: Sent[] = [];
   vi.spyOn(client, "GET").mockImplementation((async () => ({
-    data: { rule: {}, reviews },
+    data: { rule, reviews },
     response: new Response(),
   })) as unknown as typeof client.GET);
   vi.spyOn(client, "POST").mockImplementation((async (path: string, init: { body: unknown }) => {
@@ -43,6 +43,12 @@ function show(reviews: object[], refusal?: string) {
   );
   return sent;
 }
+
+it("says what the code host refuses, and what helps", async () => {
+  show([], undefined, { refusal: "github answered 401: it does not accept the token" });
+  const said = await screen.findByRole("alert");
+  expect(said.textContent).toMatch(/github answered 401.*Give it a token/);
+});
 
 it("approves exactly the commit that is shown", async () => {
   const sent = show([{ ...review, awaits_approval: true }]);

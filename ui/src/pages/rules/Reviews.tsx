@@ -21,7 +21,7 @@ const looks: Record<Review["state"], string> = {
   removed: "removed",
 };
 
-/** The last pull requests of a rule, and what became of each. */
+/** The last pull requests of a rule, what became of each, and what the code host refuses. */
 export function Reviews({ name }: { name: string }) {
   const query = useQuery(reviews(name));
   return (
@@ -31,8 +31,13 @@ export function Reviews({ name }: { name: string }) {
       {query.isError ? (
         <ErrorState what={t.reviewsUnread} error={query.error} retry={() => void query.refetch()} />
       ) : null}
-      {query.data?.length === 0 ? <p className="t2">{t.noReviews}</p> : null}
-      {query.data?.map((one) => (
+      {query.data?.rule.refusal ? (
+        <Refusal>
+          <BidiSafe text={t.refused(query.data.rule.refusal)} />
+        </Refusal>
+      ) : null}
+      {query.data?.reviews.length === 0 ? <p className="t2">{t.noReviews}</p> : null}
+      {query.data?.reviews.map((one) => (
         <Row key={one.key} one={one} rule={name} />
       ))}
     </section>

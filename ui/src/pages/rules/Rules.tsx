@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { client, type Schemas } from "@/api/client";
 import { rules } from "@/api/queries/notices";
+import { StatusMark } from "@/components/Status";
 import { partOf } from "@/forms/conflict";
 import { LoadStored } from "@/forms/LoadStored";
 import { OneTimeSheet } from "@/forms/OneTimeSheet";
@@ -25,6 +26,7 @@ const columns: Column<Rule>[] = [
       <span className="row">
         <OpenLink name={one.name} />
         {one.active ? null : <span className="chip">{t.off}</span>}
+        {one.refusal ? <StatusMark state="failed">{t.refusedChip}</StatusMark> : null}
       </span>
     ),
   },

@@ -12,6 +12,7 @@ export const ruleTexts = {
     "A rule gives each pull request a deployment with URLs, which is removed when the pull request is closed.",
   columns: { name: "Name", source: "From", branch: "Branch", tag: "Tag", to: "Deploys" },
   off: "off",
+  refusedChip: "refused",
   everyBranch: "every branch",
   source: "Source",
   anySource: "Every source",
@@ -129,6 +130,8 @@ export const ruleTexts = {
   delete: "Its secret, token and reviews are erased. Its deployments stay.",
   reviews: "Results of pull requests",
   reviewsUnread: "The reviews could not be read.",
+  refused: (why: string) =>
+    `The code host refuses this rule: ${why}. Give it a token that is valid, may read pull requests and may write comments and statuses.`,
   noReviews: "No event has arrived yet.",
   states: {
     waiting: "Waiting for the image",

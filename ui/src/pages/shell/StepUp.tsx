@@ -9,6 +9,7 @@ import { Field, Refusal } from "@/components/Field";
 import { Confirm } from "@/components/Overlay";
 import { describeError, Skeletons } from "@/components/States";
 import { factorTexts } from "@/pages/account/factorTexts";
+import { HiddenUsername } from "@/pages/sign-in/HiddenUsername";
 import { passkeyTexts } from "@/pages/sign-in/passkeyTexts";
 import { signInTexts } from "@/pages/sign-in/signInTexts";
 
@@ -83,15 +84,7 @@ export default function StepUp({ done }: Props) {
         </Button>
       ) : null}
       <form id={form} className="col gap-2" onSubmit={submit} noValidate>
-        {/* For password managers, which look for whose password it is. */}
-        <input
-          className="vh"
-          autoComplete="username"
-          readOnly
-          tabIndex={-1}
-          aria-label={signInTexts.user}
-          value={person.name}
-        />
+        <HiddenUsername name={person.name} />
         <Field
           key={withFactor ? "code" : "password"}
           label={withFactor ? t.code : t.password}
