@@ -82,8 +82,9 @@ func (w *updateWorld) visitForLong(v *visitor, host string) *longVisit {
 	w.t.Helper()
 	l := &longVisit{t: w.t, lines: map[string]*bufio.Reader{}}
 	var err error
-	l.sock, _, err = websocket.Dial(w.t.Context(), "ws://"+host+"/socket", //nolint:bodyclose // it is a socket's
-		&websocket.DialOptions{HTTPClient: v.Client})
+	options := &websocket.DialOptions{HTTPClient: v.Client}
+	//nolint:bodyclose // it is a socket's
+	l.sock, _, err = websocket.Dial(w.t.Context(), "ws://"+host+"/socket", options)
 	w.must(nil, err)
 	w.t.Cleanup(func() { _ = l.sock.CloseNow() })
 	for _, path := range []string{"/events", "/download"} {
@@ -98,7 +99,7 @@ func (w *updateWorld) visitForLong(v *visitor, host string) *longVisit {
 	return l
 }
 
-// goesOn returns what failed of its connections, each of which has to say the build some more times.
+// goesOn returns what failed of its connections, each of which has to say the build some more.
 func (l *longVisit) goesOn(build controlplane.DeploymentID) error {
 	ctx, cancel := context.WithTimeout(l.t.Context(), 10*time.Second)
 	defer cancel()
@@ -214,7 +215,7 @@ func (w *updateWorld) mustGoOn(l *longVisit, build controlplane.DeploymentID, wh
 
 // Every host in the routing table says what it runs, to people and to programs, and no request for
 // it reaches the application: the main name, the short and the flat one, those of a second port, of
-// an alias, of what is prepared and of what was replaced. Behind a gate, only who has a pass is told.
+// an alias, of what is prepared and of what was replaced. Behind a gate, only a pass opens that.
 func TestUpdates_EveryHostSaysWhatItRuns(t *testing.T) {
 	w := newUpdateWorld(t)
 	ctx := t.Context()
@@ -236,7 +237,7 @@ func TestUpdates_EveryHostSaysWhatItRuns(t *testing.T) {
 	w.until("an update", func(x controlplane.Review) bool { return x.NextID != "" })
 	kinds := []string{updateHost, "shop-12.qa.localhost", "web--shop-12--qa.localhost", formerHost,
 		"web.next--shop-12.qa.localhost", "latest--shop.qa.localhost",
-		"branch--feature-cart.qa.localhost", "web-admin.shop-12.qa.localhost"}
+		"branch--feature-cart.qa.localhost", "admin--web.shop-12.qa.localhost"}
 	w.await("some kind of host is missing", func() bool {
 		for _, host := range kinds {
 			if _, ok := w.proxy.Table().Match(host); !ok {
