@@ -44,7 +44,8 @@ func TestTOTPStep_AllowsOneStep(t *testing.T) {
 func TestReadCode(t *testing.T) {
 	t.Parallel()
 	code := codeLetters[:codeLength]
-	for _, typed := range []string{code, strings.ToLower(code), showCode(code) + "\n", " " + code + "\u00a0",
+	for _, typed := range []string{code, strings.ToLower(code), showCode(code) + "\n",
+		" " + code + "\u00a0",
 		strings.Map(func(r rune) rune { return r + 0xFEE0 }, code)} {
 		if got := readCode(typed); got != code {
 			t.Errorf("%q: %q", typed, got)

@@ -17,7 +17,8 @@ func TestTag_OfWhatPeopleWrite(t *testing.T) {
 // A rule's schedule runs and its code host refuses it while somebody has its form open.
 func TestTag_NotOfWhatARuleDoes(t *testing.T) {
 	t.Parallel()
-	opened := computeETag([]byte(`{"rule":{"tag":"a","next_run_at":"2026-11-28T02:30:00Z"},"reviews":[]}`))
+	opened := computeETag([]byte(
+		`{"rule":{"tag":"a","next_run_at":"2026-11-28T02:30:00Z"},"reviews":[]}`))
 	ran := computeETag([]byte(
 		`{"rule":{"tag":"a","next_run_at":"2026-11-29T02:30:00Z","refusal":"401"},"reviews":[{}]}`))
 	edited := computeETag([]byte(`{"rule":{"tag":"b"},"reviews":[]}`))

@@ -310,7 +310,8 @@ func TestStepUp(t *testing.T) {
 				strings.TrimPrefix(fillPath(o.visit.path, d), "/api/v1"), o.visit.body)
 		}
 	}
-	for _, id := range []string{"deleteNode", "forgetNode", "rotateKeys", "rotateVerdictKey", "revealSecret",
+	for _, id := range []string{"deleteNode", "forgetNode", "rotateKeys", "rotateVerdictKey",
+		"revealSecret",
 		"resetUserFactors", "beginPasskey", "beginAuthenticator", "deleteFactor",
 		"purgeDeployment", "giveUpMachine",
 		// A token is not asked, and neither is a person whose password one has just chosen.

@@ -236,8 +236,8 @@ func TestReview_RuleIsReadAsItWasPut(t *testing.T) {
 	}
 }
 
-// What a code host refuses is said by the rule itself, which somebody may have open meanwhile, until
-// the rule is saved again. The refusal by itself is no change of the rule.
+// What a code host refuses is said by the rule, which somebody may have open, until it is saved
+// again. The refusal by itself is no change of the rule.
 func TestReview_RuleSaysWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)

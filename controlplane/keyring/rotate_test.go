@@ -150,7 +150,7 @@ func (w *world) everythingSealed(
 	}
 }
 
-// What was signed before the master keys were rotated, or before the key that signs verdicts was, is
+// What was signed before the master keys or the key that signs verdicts were rotated is
 // verified with a key that is still published. That one signs no more: its private part is gone.
 func TestRotateVerdictKey(t *testing.T) {
 	t.Parallel()

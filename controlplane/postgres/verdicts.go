@@ -158,7 +158,7 @@ func (t Verdicts) RecordAttachment(ctx context.Context, p controlplane.PendingAt
 }
 
 // Key returns the sealed key that signs statements, and what is known of its public one; nil before
-// the first statement. Nobody ends it until the transaction ends; with lock, nobody makes one either.
+// the first statement. Nobody ends it until the transaction ends; with lock, nobody makes one.
 func (t Verdicts) Key(
 	ctx context.Context, lock bool,
 ) (key controlplane.Sealed, public controlplane.VerdictKey, err error) {

@@ -163,7 +163,8 @@ func TestRule_SaysWhatIsRefused(t *testing.T) {
 	if err := printRule(&b, v); err != nil {
 		t.Fatal(err)
 	}
-	want := "The code host refuses this rule: github answered 401: it does not accept the token of the rule"
+	want := "The code host refuses this rule: " +
+		"github answered 401: it does not accept the token of the rule"
 	// promise: W-02
 	if !strings.HasPrefix(b.String(), want) || strings.Contains(b.String(), "\x1b") ||
 		!strings.Contains(b.String(), "nullops rule set shop --token-file FILE") {

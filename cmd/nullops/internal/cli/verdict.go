@@ -151,9 +151,9 @@ func verdictKeyCommand() *cobra.Command {
 	var hint string
 	c := &cobra.Command{Use: "key", Args: exit.ExactArgs(0),
 		Short: "Print the public key that verifies verdicts",
-		Long: "Print the public key that verifies verdicts: the one that signs now, or with --hint the one\n" +
-			"that a statement names in .verificationMaterial.publicKey.hint, which may have signed before\n" +
-			"the key was rotated. --json lists all of them, with the times in which each signed."}
+		Long: "Print the public key that verifies verdicts: the one that signs now, or with --hint\n" +
+			"the one that a statement names in .verificationMaterial.publicKey.hint, which may have\n" +
+			"signed before the key was rotated. --json lists all of them, with their times."}
 	c.Flags().StringVar(&hint, "hint", "", "which key, as a statement names it")
 	asJSON := output.JSONFlag[*apiclient.VerdictKey](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -195,9 +195,9 @@ func findVerdictKey(now apiclient.VerdictKey, hint string) (key string, ok bool)
 func verdictRotateKeyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "rotate-key", Args: exit.ExactArgs(0),
 		Short: "Make another key that signs verdicts",
-		Long: "Make another key that signs verdicts, and print its public key, which verifiers need from\n" +
-			"now on. The private key that signed before is deleted; its public key stays listed, so that\n" +
-			"what it signed stays verifiable."}
+		Long: "Make another key that signs verdicts, and print its public key, which verifiers need\n" +
+			"from now on. The private key that signed before is deleted; its public key stays\n" +
+			"listed, so that what it signed stays verifiable."}
 	asJSON := output.JSONFlag[*apiclient.VerdictKey](c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		api, err := newClient()

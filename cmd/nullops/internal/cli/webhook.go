@@ -418,8 +418,8 @@ func ruleShow() *cobra.Command {
 // printRule prints what the code host refuses of a rule, and the results of its pull requests.
 func printRule(w io.Writer, v apiclient.RuleView) error {
 	if refusal := valueOrZero(v.Rule.Refusal); refusal != "" {
-		_, err := fmt.Fprintf(w, "The code host refuses this rule: %s.\nGive it a token that is valid, may "+
-			"read pull requests and may write comments and statuses:\n"+
+		_, err := fmt.Fprintf(w, "The code host refuses this rule: %s.\nGive it a token that is valid, "+
+			"may read pull requests and may write comments and statuses:\n"+
 			"nullops rule set %s --token-file FILE …\n\n",
 			output.SanitizeText(refusal), v.Rule.Name)
 		if err != nil {
