@@ -49,8 +49,8 @@ var ingressRights = []string{
 	"GRANT SELECT (id, verdicts) ON teams TO %[1]s",
 	"GRANT SELECT (id, deployment_id, outcome, author, at, voided_at) ON verdicts TO %[1]s",
 	"GRANT SELECT ON deployment_expiries TO %[1]s",
-	"GRANT SELECT (deployment_id, number, title, link, branch, commit, changed_at) ON reviews " +
-		"TO %[1]s",
+	"GRANT SELECT (deployment_id, next_id, number, title, link, branch, commit, changed_at) " +
+		"ON reviews TO %[1]s",
 	"GRANT SELECT (run_id, title, status, position) ON run_steps TO %[1]s",
 	"GRANT SELECT (deployment_id, removed_by, successor_id) ON deployment_lives TO %[1]s",
 	"GRANT SELECT, INSERT, UPDATE, DELETE ON gate_passes TO %[1]s",

@@ -16,8 +16,13 @@ JOIN environments e ON e.id = d.environment_id
 LEFT JOIN deployment_expiries x ON x.id = d.id
 LEFT JOIN LATERAL (SELECT n.number, n.pipeline_version FROM runs n
     WHERE n.deployment_id = d.id ORDER BY n.number DESC LIMIT 1) r ON true
-LEFT JOIN LATERAL (SELECT v.number, v.title, v.link, v.branch, v.commit FROM reviews v
-    WHERE v.deployment_id = d.id ORDER BY v.changed_at DESC LIMIT 1) w ON true
+LEFT JOIN deployment_lives l ON l.deployment_id = d.id
+-- The commit is that of the newest build; a pull request does not keep those of the ones before.
+LEFT JOIN LATERAL (SELECT v.number, v.title, v.link, v.branch,
+        CASE WHEN d.id = coalesce(v.next_id, v.deployment_id) THEN v.commit ELSE '' END AS commit
+    FROM reviews v WHERE v.deployment_id = d.id OR v.next_id = d.id
+        OR v.deployment_id = l.successor_id
+    ORDER BY v.changed_at DESC LIMIT 1) w ON true
 LEFT JOIN LATERAL (SELECT t.outcome, t.author, t.at FROM verdicts t
     WHERE t.deployment_id = d.id AND t.voided_at IS NULL ORDER BY t.id DESC LIMIT 1) q ON true
 WHERE d.id = @id;

@@ -281,7 +281,8 @@ func (w *updateWorld) saysWhatItRuns(r ingress.Route) {
 	w.t.Helper()
 	status, page := w.askHost(http.MethodGet, r.Host, "/.nullops/")
 	// promise: W-04
-	if status != http.StatusOK || !strings.Contains(page, r.Deployment) {
+	if status != http.StatusOK || !strings.Contains(page, r.Deployment) ||
+		!strings.Contains(page, "pull request 12") {
 		w.t.Errorf("%s (%s) says %d %.300s", r.Host, r.State, status, page)
 	}
 	var about ingress.About
