@@ -297,7 +297,7 @@ func TestStream_EndsWithASessionEndedElsewhere(t *testing.T) {
 			object{"ticket": w.pageTicket(d, cookie)})
 		var sessions api.SessionList
 		got := other.want(http.StatusOK, "GET", "/sessions", nil)
-		w.expectSaved(nil, json.Unmarshal([]byte(got.body), &sessions))
+		w.expectSaved(nil, json.Unmarshal(got.body, &sessions))
 		for _, s := range sessions.Items {
 			if !s.Current {
 				end(s.Id)

@@ -273,7 +273,7 @@ func TestReview_RuleSaysWhatIsRefused(t *testing.T) {
 		strings.NewReader(fmt.Sprintf(`{"source":"github","project":"shop","environment":"qa",
 			"tag":"1.0","repository":"acme/shop","api_url":%q}`, h.URL)))
 	var saved api.RuleSaved
-	if a.status != http.StatusOK || json.Unmarshal([]byte(a.body), &saved) != nil ||
+	if a.status != http.StatusOK || json.Unmarshal(a.body, &saved) != nil ||
 		*saved.Changed || saved.Rule.Refusal != nil {
 		t.Errorf("saved as it was opened: %d %s", a.status, a.body)
 	}
