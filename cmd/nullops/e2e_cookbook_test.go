@@ -38,7 +38,7 @@ func cookedStacks() []cookedStack {
 func cookbook(t *testing.T, w *world) {
 	stacks := testpart.Pick(t, cookedStacks())
 	if len(stacks) == 0 {
-		t.Skip("no stack belongs to this part")
+		return // All belong to the parts of other days, which is no reason to call the test skipped.
 	}
 	p := startProduct(t, w)
 	p.applyShop(t)
