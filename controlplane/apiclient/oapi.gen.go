@@ -5339,7 +5339,7 @@ type Rule struct {
 	NextRunAt *time.Time `json:"next_run_at,omitempty"`
 	Project   string     `json:"project"`
 
-	// Refusal What the code host refused of the rule's token when it was told something last. Absent once it takes what it is told, or the rule was saved again.
+	// Refusal What the code host refused of the rule's token when it was asked or told something last. Absent once it takes what it is told, or the rule was saved again.
 	Refusal    *string `json:"refusal,omitempty"`
 	Repository *string `json:"repository,omitempty"`
 

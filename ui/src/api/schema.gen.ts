@@ -4825,7 +4825,7 @@ export interface components {
              */
             next_run_at?: string;
             api_url?: string;
-            /** @description What the code host refused of the rule's token when it was told something last. Absent once it takes what it is told, or the rule was saved again. */
+            /** @description What the code host refused of the rule's token when it was asked or told something last. Absent once it takes what it is told, or the rule was saved again. */
             refusal?: string;
             active: boolean;
             created_by: string;

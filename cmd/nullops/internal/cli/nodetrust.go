@@ -208,7 +208,8 @@ func printStaying(w io.Writer, d apiclient.NodeDrain) error {
 		if s.StaysBecause == nil {
 			continue
 		}
-		if _, err := fmt.Fprintf(w, "%s stays: %s\n", s.Name, *s.StaysBecause); err != nil {
+		if _, err := fmt.Fprintf(w, "%s stays: %s\n", s.Name,
+			output.SanitizeText(*s.StaysBecause)); err != nil {
 			return err
 		}
 	}

@@ -404,7 +404,7 @@ func TestUpdates_LoseNoRequestAndNoSession(t *testing.T) {
 	program.Jar = sessionOnly{program.Jar}
 	stop := []func() error{stays.clickOn(20 * time.Millisecond), program.clickOn(7 * time.Millisecond)}
 	for n := 2; n <= updates+1; n++ {
-		next := w.update(n)
+		next := w.pushUpdate(n)
 		fresh := w.newVisitor()
 		if err := fresh.click(); err != nil || fresh.builds[string(next)] != 1 {
 			t.Fatalf("after update %d who comes new gets %v: %v", n, fresh.builds, err)

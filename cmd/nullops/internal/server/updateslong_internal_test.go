@@ -121,8 +121,8 @@ func (l *longVisit) goesOn(build controlplane.DeploymentID) error {
 	return nil
 }
 
-// update pushes, and returns what has the place then.
-func (w *updateWorld) update(n int) controlplane.DeploymentID {
+// pushUpdate pushes a commit, waits until its build has the place, and returns that build.
+func (w *updateWorld) pushUpdate(n int) controlplane.DeploymentID {
 	w.t.Helper()
 	w.push("synchronize", n)
 	x := w.until("an update", func(x controlplane.Review) bool { return x.NextID != "" })
@@ -182,7 +182,7 @@ func TestUpdates_LongConnectionsGoOn(t *testing.T) {
 			long := w.visitForLong(v, updateHost)
 			w.mustGoOn(long, first, "before an update")
 			for n := 2; n <= 3; n++ {
-				newest := w.update(n)
+				newest := w.pushUpdate(n)
 				w.must(nil, w.proxy.RecheckPasses(t.Context()))
 				// promise: W-01
 				w.mustGoOn(long, first, fmt.Sprint("after update ", n))
@@ -232,7 +232,7 @@ func TestUpdates_EveryHostSaysWhatItRuns(t *testing.T) {
 	x := w.until("a deployment", func(x controlplane.Review) bool { return x.DeploymentID != "" })
 	w.report(x.DeploymentID, controlplane.Applying, controlplane.Ready)
 	w.until("ready", func(x controlplane.Review) bool { return x.State == controlplane.ReviewReady })
-	w.update(2)
+	w.pushUpdate(2)
 	w.push("synchronize", 3)
 	w.until("an update", func(x controlplane.Review) bool { return x.NextID != "" })
 	kinds := []string{updateHost, "shop-12.qa.localhost", "web--shop-12--qa.localhost", formerHost,
