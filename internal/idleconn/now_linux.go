@@ -15,8 +15,8 @@ import (
 
 // receiveNow reads what has arrived, without waiting.
 func receiveNow(fd uintptr, p []byte) (int, error) {
-	n, _, failed := unix.RawSyscall6(unix.SYS_RECVFROM, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))),
-		uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
+	n, _, failed := unix.RawSyscall6(unix.SYS_RECVFROM, fd,
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), unix.MSG_DONTWAIT, 0, 0)
 	if failed != 0 {
 		return 0, failed
 	}
@@ -25,8 +25,9 @@ func receiveNow(fd uintptr, p []byte) (int, error) {
 
 // sendNow writes what the kernel takes at once.
 func sendNow(fd uintptr, p []byte) (int, error) {
-	n, _, failed := unix.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))),
-		uintptr(len(p)), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
+	n, _, failed := unix.RawSyscall6(unix.SYS_SENDTO, fd,
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0)
 	if failed != 0 {
 		return 0, failed
 	}
