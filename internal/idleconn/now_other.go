@@ -2,16 +2,20 @@
 
 package idleconn
 
-import "golang.org/x/sys/unix"
+import (
+	"syscall"
 
-// With the race detector, the calls are those that it knows: what was written before a write is
-// then known to have happened before the read.
+	"golang.org/x/sys/unix"
+)
+
+// With the race detector, the calls are those of package syscall, as in package net: what happened
+// before a write at one end is then known to have happened before the read at the other.
 
 // receiveNow reads what has arrived, without waiting: the runtime's sockets do not block.
-func receiveNow(fd uintptr, p []byte) (int, error) { return unix.Read(int(fd), p) }
+func receiveNow(fd uintptr, p []byte) (int, error) { return syscall.Read(int(fd), p) }
 
 // sendNow writes what the kernel takes at once.
-func sendNow(fd uintptr, p []byte) (int, error) { return unix.Write(int(fd), p) }
+func sendNow(fd uintptr, p []byte) (int, error) { return syscall.Write(int(fd), p) }
 
 // isReadableNow reports whether a read would return at once.
 func isReadableNow(fd uintptr) (bool, error) {
