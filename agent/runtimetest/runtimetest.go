@@ -49,7 +49,7 @@ type Subject struct {
 }
 
 // patience bounds every call; a real engine on a loaded machine is slow.
-const patience = 90 * time.Second
+const patience = 4 * time.Minute
 
 // Run holds a runtime to the contract. open is called once for each part; the
 // runtime may be the same each time.
