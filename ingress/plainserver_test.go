@@ -236,13 +236,19 @@ func compareWithNetHTTP(t *testing.T, name, bytes string) {
 		rec.wait(b.countDials(r.Target))
 		return readStatuses(out), rec.listRequests()
 	}
-	statuses, requests := ask(serveLoopback)
-	wanted, same := ask(serveNetHTTP)
-	if !isSameRefusal(statuses, wanted) && !reflect.DeepEqual(statuses, wanted) ||
-		!reflect.DeepEqual(requests, same) {
-		t.Errorf("%s: answered %v with %q out, and net/http %v with %q", name, statuses, requests,
-			wanted, same)
+	// A server that a busy machine lets pass its own time limit answers something else, but not thrice.
+	var failure string
+	for range 3 {
+		statuses, requests := ask(serveLoopback)
+		wanted, same := ask(serveNetHTTP)
+		if (isSameRefusal(statuses, wanted) || reflect.DeepEqual(statuses, wanted)) &&
+			reflect.DeepEqual(requests, same) {
+			return
+		}
+		failure = fmt.Sprintf("%s: answered %v with %q out, and net/http %v with %q", name, statuses,
+			requests, wanted, same)
 	}
+	t.Error(failure)
 }
 
 // Whatever comes, both servers answer the same and the service reads the same.

@@ -380,7 +380,7 @@ func (w *updateWorld) expireOldest(keep int) {
 
 func (w *updateWorld) await(what string, so func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatal(what)
 		}
