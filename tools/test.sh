@@ -102,7 +102,7 @@ part_ui() {
 # The browser waits much of its time, and the tests of the UI need no server: both together run at
 # the same time, and the browser goes first.
 begin_ui() {
-  ui_nice=10 ui_log=$(mktemp)
+  ui_nice=5 ui_log=$(mktemp)
   part_ui >"$ui_log" 2>&1 &
   ui_process=$!
 }
@@ -123,11 +123,14 @@ export NULLOPS_TEST_PART
 NULLOPS_TEST_FLAKY=$(mktemp)
 # Names of tests in rotation: "ran" or "left" and the name, from the same two programs.
 NULLOPS_TEST_ROTATION=$(mktemp)
-export NULLOPS_TEST_FLAKY NULLOPS_TEST_ROTATION
+# Why tests failed, in a few lines each: the same two programs say it, and it is shown last, where it is
+# found when the whole output is long.
+NULLOPS_TEST_REASONS=$(mktemp)
+export NULLOPS_TEST_FLAKY NULLOPS_TEST_ROTATION NULLOPS_TEST_REASONS
 ui_process= ui_log=
 end_all() {
   [[ -z $ui_process ]] || kill "$ui_process" 2>/dev/null || true
-  rm -f "$NULLOPS_TEST_FLAKY" "$NULLOPS_TEST_ROTATION" "$ui_log"
+  rm -f "$NULLOPS_TEST_FLAKY" "$NULLOPS_TEST_ROTATION" "$NULLOPS_TEST_REASONS" "$ui_log"
 }
 trap end_all EXIT
 passed=() failed=()
@@ -154,7 +157,12 @@ if [[ -n $ui_process ]]; then
   ui_process=
   echo "== test: ui, beside the browser"
   cat "$ui_log"
-  if ((code == 0)); then passed+=(ui); else failed+=(ui); fi
+  if ((code == 0)); then
+    passed+=(ui)
+  else
+    failed+=(ui)
+    grep -A 3 -E '^[^a-zA-Z]*(FAIL|Error:|AssertionError)' "$ui_log" | head -40 >>"$NULLOPS_TEST_REASONS" || true
+  fi
 fi
 
 # Without its ledger a run in which a test was flaky would look like one in which none was.
@@ -172,6 +180,10 @@ say_rotation() {
   ((${#ran[@]} == 0)) || printf '%s\n' "${ran[@]}" | sed 's/^/  /'
 }
 [[ $NULLOPS_TEST_PART == all ]] || say_rotation
+if [[ -s $NULLOPS_TEST_REASONS ]]; then
+  echo "test: what failed, also if it passed when it ran again:"
+  head -n 150 "$NULLOPS_TEST_REASONS" | cut -c 1-300
+fi
 if ((${#failed[@]} > 0)); then
   echo "test: FAILED in $(join "${failed[@]}")" >&2
   exit 1

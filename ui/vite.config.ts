@@ -36,7 +36,8 @@ export default defineConfig({
   server: { host: "127.0.0.1", proxy: { "/api": api }, fs: { allow: [".", "../docs"] } },
   // A machine that also runs everything else is slow; no test measures time.
   test: {
-    testTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // A document costs more than most tests: only what draws has one, or says so in its first line.
     // Documents and modules are shared where they can be: made anew for each file, they took five
     // times as long as the tests. src/reset.ts puts back what a test left.

@@ -54,6 +54,10 @@ func runTests(r *report, args []string) bool {
 		r.print(fmt.Sprintf("gotest: the tests in rotation are not recorded: %v\n", err))
 		failed = true
 	}
+	if err := r.noteReasons(os.Getenv("NULLOPS_TEST_REASONS")); err != nil {
+		r.print(fmt.Sprintf("gotest: why tests failed is not recorded: %v\n", err))
+		failed = true
+	}
 	var exit *exec.ExitError
 	if !errors.As(runErr, &exit) && errors.Join(readErr, runErr) != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", errors.Join(readErr, runErr))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,6 +42,9 @@ type report struct {
 	final bool
 	// whole are packages in which a test hung, so that others never ran.
 	whole map[string]bool
+
+	// reasons are the failed tests, each with the first lines in which it says why.
+	reasons []string
 
 	// ran and left are the tests in rotation that this run has, and those that another run has.
 	ran, left []string
@@ -103,7 +107,11 @@ func (r *report) add(e event) {
 		if b, ok := r.builds[e.FailedBuild]; ok {
 			r.print(b.String())
 		}
-		r.print(r.take(e))
+		text := r.take(e)
+		if e.Test != "" || e.FailedBuild != "" || isInexcusable(text) {
+			r.reasons = append(r.reasons, name+firstReasons(text))
+		}
+		r.print(text)
 		r.verdict(e, "FAIL")
 	case "skip":
 		switch text := r.take(e); {
@@ -204,6 +212,42 @@ func (r *report) noteRotation(file string) error {
 		fmt.Fprintln(&text, "left", name)
 	}
 	return appendText(file, text.String())
+}
+
+// reasonLines is how many lines of a failed test are repeated at the end of a run, and
+// reasonLength how many bytes of each.
+const (
+	reasonLines  = 3
+	reasonLength = 300
+)
+
+// inTestFile matches what package testing writes before what a test says.
+var inTestFile = regexp.MustCompile(`^\s+\w+\.go:\d+: `)
+
+// firstReasons returns the first lines in which a test says why it failed, each on a line.
+func firstReasons(output string) string {
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(output) {
+		if n == reasonLines {
+			break
+		}
+		if inTestFile.MatchString(line) || isInexcusable(line) || strings.HasPrefix(line, hung) {
+			line = strings.TrimSpace(line)
+			b.WriteString("\n    " + line[:min(len(line), reasonLength)])
+			n++
+		}
+	}
+	return b.String()
+}
+
+// noteReasons appends why tests failed to a file, which tools/test.sh shows last. Without a file
+// nobody asked for it.
+func (r *report) noteReasons(file string) error {
+	if len(r.reasons) == 0 {
+		return nil
+	}
+	return appendText(file, strings.Join(r.reasons, "\n")+"\n")
 }
 
 func shortPackage(pkg string) string {

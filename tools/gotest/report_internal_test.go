@@ -178,13 +178,15 @@ func TestOnce(t *testing.T) {
 		if _, err := os.Stat("been"); err != nil { _ = os.WriteFile("been", nil, 0o600); t.Fatal() }
 	})
 }
-func TestAlways(t *testing.T) { t.Fatal() }
+func TestAlways(t *testing.T) { t.Fatal("it is always wrong") }
 func TestNever(t *testing.T) {}
 `)
 	t.Chdir(module)
 	t.Setenv("GOWORK", "off")
 	notes := filepath.Join(t.TempDir(), "notes")
 	t.Setenv("NULLOPS_TEST_FLAKY", notes)
+	reasons := filepath.Join(t.TempDir(), "reasons")
+	t.Setenv("NULLOPS_TEST_REASONS", reasons)
 	var out strings.Builder
 	r := newReport(&out, false)
 	if !runTests(r, []string{"./..."}) || !rerunFailed(r, []string{"./..."}) {
@@ -192,6 +194,10 @@ func TestNever(t *testing.T) {}
 	}
 	if text, err := os.ReadFile(notes); err != nil || string(text) != "x TestOnce/part\n" {
 		t.Errorf("noted %q (%v):\n%s", text, err, out.String())
+	}
+	if text, err := os.ReadFile(reasons); err != nil ||
+		!strings.Contains(string(text), "x TestAlways\n    x_test.go:8: it is always wrong\n") {
+		t.Errorf("the reasons are %q (%v)", text, err)
 	}
 }
 

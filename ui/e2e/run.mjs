@@ -65,6 +65,7 @@ async function tell(told, opened, rest) {
     console.log(
       `--- FAIL: browser/${name.replaceAll(" ", "_")} (${seconds}s)\n    ${error.message}\n    at ${page.url()}`,
     );
+    noteReason(name, error.message);
     await picture(page, `failed-${name.replace(/[^a-z0-9]+/gi, "-")}`).catch(() => undefined);
     return false;
   } finally {
@@ -85,6 +86,13 @@ function noteFlaky(name) {
   console.log(`FLAKY ${name}: failed once, passed the second time`);
   const file = process.env.NULLOPS_TEST_FLAKY;
   if (file) appendFileSync(file, `browser: ${name}\n`);
+}
+
+/** Notes why a story failed; tools/test.sh shows it last. */
+function noteReason(name, message) {
+  const file = process.env.NULLOPS_TEST_REASONS;
+  const lines = message.split("\n").slice(0, 4);
+  if (file) appendFileSync(file, `browser: ${name}\n    ${lines.join("\n    ")}\n`);
 }
 
 /** Tells tools/test.sh which stories in rotation this run has, and which are left to other days. */

@@ -3,7 +3,7 @@ import { cleanup, configure } from "@testing-library/react";
 import { afterAll, vi } from "vitest";
 
 // The machine may run everything else too: what is waited for may take longer than a second.
-configure({ asyncUtilTimeout: 15_000 });
+configure({ asyncUtilTimeout: 60_000 });
 
 // jsdom draws nothing and knows no media; a window of a test is wide unless the test says otherwise.
 if (typeof window !== "undefined")

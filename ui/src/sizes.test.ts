@@ -28,7 +28,7 @@ function lengthsOf(file: string): { name: string; lines: number }[] {
   return found;
 }
 
-it("has no function or component that is too long", { timeout: 60_000 }, () => {
+it("has no function or component that is too long", () => {
   const all = files.flatMap(lengthsOf);
   expect(all.length).toBeGreaterThan(3000);
   expect(all.filter((one) => one.lines > MOST_LINES)).toEqual([]);
