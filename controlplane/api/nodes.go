@@ -71,11 +71,23 @@ func (s *server) EnableNode(
 func (s *server) DisableNode(
 	ctx context.Context, r DisableNodeRequestObject,
 ) (DisableNodeResponseObject, error) {
+	if err := s.requireNobodyOnNode(ctx, r.Name, r.Params.Anyway); err != nil {
+		return nil, err
+	}
 	n, err := s.Nodes.DisableNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
 	}
 	return DisableNode200JSONResponse(toNode(n)), nil
+}
+
+// requireNobodyOnNode does not let somebody cut off those who are at the deployments of a node,
+// unless the request says that it is done anyway.
+func (s *server) requireNobodyOnNode(ctx context.Context, node string, anyway *bool) error {
+	if valueOr(anyway, false) {
+		return nil
+	}
+	return s.Lifecycle.RequireNobodyOnNode(ctx, actorOf(ctx), node)
 }
 
 func (s *server) ApproveNode(
@@ -91,6 +103,9 @@ func (s *server) ApproveNode(
 func (s *server) RotateNodeToken(
 	ctx context.Context, r RotateNodeTokenRequestObject,
 ) (RotateNodeTokenResponseObject, error) {
+	if err := s.requireNobodyOnNode(ctx, r.Name, r.Params.Anyway); err != nil {
+		return nil, err
+	}
 	e, err := s.Nodes.RotateToken(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err
@@ -101,6 +116,9 @@ func (s *server) RotateNodeToken(
 func (s *server) RevokeNodeToken(
 	ctx context.Context, r RevokeNodeTokenRequestObject,
 ) (RevokeNodeTokenResponseObject, error) {
+	if err := s.requireNobodyOnNode(ctx, r.Name, r.Params.Anyway); err != nil {
+		return nil, err
+	}
 	n, err := s.Nodes.RevokeToken(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err

@@ -91,6 +91,9 @@ func (s *server) UndrainNode(
 func (s *server) ForgetNode(
 	ctx context.Context, r ForgetNodeRequestObject,
 ) (ForgetNodeResponseObject, error) {
+	if err := s.requireNobodyOnNode(ctx, r.Name, r.Params.Anyway); err != nil {
+		return nil, err
+	}
 	n, err := s.Lifecycle.ForgetNode(ctx, actorOf(ctx), r.Name)
 	if err != nil {
 		return nil, err

@@ -83,6 +83,51 @@ func TestPresence_NobodyIsInterruptedUnannounced(t *testing.T) {
 	w.expect(http.StatusAccepted, "DELETE", path, root, nil, nil) // it is going anyway
 }
 
+// Cutting off a node is refused with the names of those who are at its deployments, until it is
+// done anyway. A node that is disabled cuts off nobody any more.
+func TestPresence_NodesAskToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.shop()
+	root := w.token("root")
+	w.expect(http.StatusCreated, "POST", "/deployments", root, object{"name": "first",
+		"project": "shop", "environment": "qa", "versions": object{"api": "moving"}}, nil)
+	d := w.deployReady("first")
+	path := "/nodes/node-1"
+	w.enterDeployment("root", d, gateHost)
+	w.expect(http.StatusCreated, "POST", path+"/token", root, nil, nil)
+	w.enterDeployment("reader", d, gateHost)
+	deeds := []string{"POST " + path + "/disable", "DELETE " + path + "/token",
+		"POST " + path + "/token", "POST " + path + "/forget"}
+	for _, ask := range deeds {
+		method, at, _ := strings.Cut(ask, " ")
+		a := w.expect(http.StatusConflict, method, at, root, nil, nil)
+		// promise: W-05
+		if text := string(a.body); a.field("code") != "people_present" ||
+			!strings.Contains(text, "first by reader (") || strings.Contains(text, "root (") ||
+			!strings.Contains(text, "--anyway") {
+			t.Errorf("%s: %s", ask, text)
+		}
+		// Rights come first: who may not do it learns nothing of who is there.
+		a = w.call(method, "/api/v1"+at, w.token("full"), nil)
+		if a.status != http.StatusForbidden || strings.Contains(string(a.body), "reader") {
+			t.Errorf("%s by somebody who may not: %d %s", ask, a.status, a.body)
+		}
+	}
+	var seen api.Node
+	w.expect(http.StatusOK, "GET", path, root, nil, &seen)
+	// promise: W-05
+	if !seen.Enabled || seen.TokenKid == nil || seen.Deployments != 1 {
+		t.Errorf("what was refused was done: %+v", seen)
+	}
+	w.expect(http.StatusCreated, "POST", path+"/token?anyway=true", root, nil, nil)
+	w.expect(http.StatusOK, "DELETE", path+"/token?anyway=true", root, nil, nil)
+	w.expect(http.StatusOK, "POST", path+"/disable?anyway=true", root, nil, nil)
+	w.expect(http.StatusOK, "POST", path+"/disable", root, nil, nil)
+	w.expect(http.StatusOK, "POST", path+"/forget", root, nil, nil)
+	w.expect(http.StatusNotFound, "POST", path+"/disable", root, nil, nil)
+}
+
 // Where the gate is open, the one who asks may be the visitor who is counted. It is told, and
 // refuses nothing.
 func TestPresence_CountsRefuseNothing(t *testing.T) {

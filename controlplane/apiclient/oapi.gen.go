@@ -6605,6 +6605,9 @@ type WebhookSaved struct {
 	Webhook Webhook `json:"webhook"`
 }
 
+// InAnyway defines model for InAnyway.
+type InAnyway = bool
+
 // InComponent defines model for InComponent.
 type InComponent = string
 
@@ -6773,8 +6776,8 @@ type CreateDeploymentParams struct {
 
 // DeleteDeploymentParams defines parameters for DeleteDeployment.
 type DeleteDeploymentParams struct {
-	// Anyway Also while others are at its URLs.
-	Anyway *bool `form:"anyway,omitempty" json:"anyway,omitempty"`
+	// Anyway Also while others are at the URLs.
+	Anyway *InAnyway `form:"anyway,omitempty" json:"anyway,omitempty"`
 }
 
 // CreateCommentParams defines parameters for CreateComment.
@@ -7016,11 +7019,23 @@ type CreateNodeParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// DisableNodeParams defines parameters for DisableNode.
+type DisableNodeParams struct {
+	// Anyway Also while others are at the URLs.
+	Anyway *InAnyway `form:"anyway,omitempty" json:"anyway,omitempty"`
+}
+
 // ListNodeEventsParams defines parameters for ListNodeEvents.
 type ListNodeEventsParams struct {
 	// Cursor `next_cursor` of the page before.
 	Cursor *InCursor `form:"cursor,omitempty" json:"cursor,omitempty"`
 	Limit  *InLimit  `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
+// ForgetNodeParams defines parameters for ForgetNode.
+type ForgetNodeParams struct {
+	// Anyway Also while others are at the URLs.
+	Anyway *InAnyway `form:"anyway,omitempty" json:"anyway,omitempty"`
 }
 
 // GetNodeMetricsParams defines parameters for GetNodeMetrics.
@@ -7048,8 +7063,17 @@ type ProvisionNodeParams struct {
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
 
+// RevokeNodeTokenParams defines parameters for RevokeNodeToken.
+type RevokeNodeTokenParams struct {
+	// Anyway Also while others are at the URLs.
+	Anyway *InAnyway `form:"anyway,omitempty" json:"anyway,omitempty"`
+}
+
 // RotateNodeTokenParams defines parameters for RotateNodeToken.
 type RotateNodeTokenParams struct {
+	// Anyway Also while others are at the URLs.
+	Anyway *InAnyway `form:"anyway,omitempty" json:"anyway,omitempty"`
+
 	// IdempotencyKey The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
 	IdempotencyKey *InOnce `json:"Idempotency-Key,omitempty"`
 }
@@ -8998,10 +9022,10 @@ type ClientInterface interface {
 
 	// DisableNode Stop placing on a node and disconnect it
 	//
-	// Existing deployments keep running.
+	// Existing deployments keep running, but nobody reaches them. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
-	DisableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+	DisableNode(ctx context.Context, name InName, params *DisableNodeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UndrainNode Let a drained or draining node take deployments again
 	//
@@ -9051,10 +9075,10 @@ type ClientInterface interface {
 
 	// ForgetNode Remove a node that will not come back, with everything on it
 	//
-	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
-	ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ForgetNode(ctx context.Context, name InName, params *ForgetNodeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GiveUpMachine Say that a machine of a cluster is gone for good
 	//
@@ -9143,14 +9167,14 @@ type ClientInterface interface {
 
 	// RevokeNodeToken Revoke the token and disconnect
 	//
-	// The node stays in the list and takes part in nothing until it gets a new token.
+	// The node stays in the list and takes part in nothing until it gets a new token. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
-	RevokeNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error)
+	RevokeNodeToken(ctx context.Context, name InName, params *RevokeNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RotateNodeToken Make a new token; the old one is refused at once
 	//
-	// The token is shown once. A node that is offline shows that the revocation is pending.
+	// The token is shown once. A node that is offline shows that the revocation is pending. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 	RotateNodeToken(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -13456,11 +13480,11 @@ func (c *Client) ApproveNode(ctx context.Context, name InName, body ApproveNodeJ
 
 // DisableNode Stop placing on a node and disconnect it
 //
-// Existing deployments keep running.
+// Existing deployments keep running, but nobody reaches them. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
-func (c *Client) DisableNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDisableNodeRequest(c.Server, name)
+func (c *Client) DisableNode(ctx context.Context, name InName, params *DisableNodeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDisableNodeRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13579,11 +13603,11 @@ func (c *Client) ListNodeEvents(ctx context.Context, name InName, params *ListNo
 
 // ForgetNode Remove a node that will not come back, with everything on it
 //
-// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
-func (c *Client) ForgetNode(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewForgetNodeRequest(c.Server, name)
+func (c *Client) ForgetNode(ctx context.Context, name InName, params *ForgetNodeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewForgetNodeRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13791,11 +13815,11 @@ func (c *Client) ForgetNodeSSH(ctx context.Context, name InName, reqEditors ...R
 
 // RevokeNodeToken Revoke the token and disconnect
 //
-// The node stays in the list and takes part in nothing until it gets a new token.
+// The node stays in the list and takes part in nothing until it gets a new token. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
-func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewRevokeNodeTokenRequest(c.Server, name)
+func (c *Client) RevokeNodeToken(ctx context.Context, name InName, params *RevokeNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeNodeTokenRequest(c.Server, name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -13808,7 +13832,7 @@ func (c *Client) RevokeNodeToken(ctx context.Context, name InName, reqEditors ..
 
 // RotateNodeToken Make a new token; the old one is refused at once
 //
-// The token is shown once. A node that is offline shows that the revocation is pending.
+// The token is shown once. A node that is offline shows that the revocation is pending. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Corresponds with POST /api/v1/nodes/{name}/token (the `RotateNodeToken` operationId).
 func (c *Client) RotateNodeToken(ctx context.Context, name InName, params *RotateNodeTokenParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -22716,7 +22740,7 @@ func NewApproveNodeRequestWithBody(server string, name InName, contentType strin
 }
 
 // NewDisableNodeRequest constructs an http.Request for the DisableNode method
-func NewDisableNodeRequest(server string, name InName) (*http.Request, error) {
+func NewDisableNodeRequest(server string, name InName, params *DisableNodeParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -22739,6 +22763,33 @@ func NewDisableNodeRequest(server string, name InName) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Anyway != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "anyway", *params.Anyway, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -22972,7 +23023,7 @@ func NewListNodeEventsRequest(server string, name InName, params *ListNodeEvents
 }
 
 // NewForgetNodeRequest constructs an http.Request for the ForgetNode method
-func NewForgetNodeRequest(server string, name InName) (*http.Request, error) {
+func NewForgetNodeRequest(server string, name InName, params *ForgetNodeParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -22995,6 +23046,33 @@ func NewForgetNodeRequest(server string, name InName) (*http.Request, error) {
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Anyway != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "anyway", *params.Anyway, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -23464,7 +23542,7 @@ func NewForgetNodeSSHRequest(server string, name InName) (*http.Request, error) 
 }
 
 // NewRevokeNodeTokenRequest constructs an http.Request for the RevokeNodeToken method
-func NewRevokeNodeTokenRequest(server string, name InName) (*http.Request, error) {
+func NewRevokeNodeTokenRequest(server string, name InName, params *RevokeNodeTokenParams) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -23487,6 +23565,33 @@ func NewRevokeNodeTokenRequest(server string, name InName) (*http.Request, error
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Anyway != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "anyway", *params.Anyway, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
@@ -23521,6 +23626,33 @@ func NewRotateNodeTokenRequest(server string, name InName, params *RotateNodeTok
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Anyway != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "anyway", *params.Anyway, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
@@ -30196,12 +30328,12 @@ type ClientWithResponsesInterface interface {
 
 	// DisableNodeWithResponse Stop placing on a node and disconnect it
 	//
-	// Existing deployments keep running.
+	// Existing deployments keep running, but nobody reaches them. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
-	DisableNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DisableNodeResponse, error)
+	DisableNodeWithResponse(ctx context.Context, name InName, params *DisableNodeParams, reqEditors ...RequestEditorFn) (*DisableNodeResponse, error)
 
 	// UndrainNodeWithResponse Let a drained or draining node take deployments again
 	//
@@ -30259,12 +30391,12 @@ type ClientWithResponsesInterface interface {
 
 	// ForgetNodeWithResponse Remove a node that will not come back, with everything on it
 	//
-	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+	// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
-	ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error)
+	ForgetNodeWithResponse(ctx context.Context, name InName, params *ForgetNodeParams, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error)
 
 	// GiveUpMachineWithResponse Say that a machine of a cluster is gone for good
 	//
@@ -30367,16 +30499,16 @@ type ClientWithResponsesInterface interface {
 
 	// RevokeNodeTokenWithResponse Revoke the token and disconnect
 	//
-	// The node stays in the list and takes part in nothing until it gets a new token.
+	// The node stays in the list and takes part in nothing until it gets a new token. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
-	RevokeNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RevokeNodeTokenResponse, error)
+	RevokeNodeTokenWithResponse(ctx context.Context, name InName, params *RevokeNodeTokenParams, reqEditors ...RequestEditorFn) (*RevokeNodeTokenResponse, error)
 
 	// RotateNodeTokenWithResponse Make a new token; the old one is refused at once
 	//
-	// The token is shown once. A node that is offline shows that the revocation is pending.
+	// The token is shown once. A node that is offline shows that the revocation is pending. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -48702,13 +48834,13 @@ func (c *ClientWithResponses) ApproveNodeWithResponse(ctx context.Context, name 
 
 // DisableNodeWithResponse Stop placing on a node and disconnect it
 //
-// Existing deployments keep running.
+// Existing deployments keep running, but nobody reaches them. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/disable (the `DisableNode` operationId).
-func (c *ClientWithResponses) DisableNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*DisableNodeResponse, error) {
-	rsp, err := c.DisableNode(ctx, name, reqEditors...)
+func (c *ClientWithResponses) DisableNodeWithResponse(ctx context.Context, name InName, params *DisableNodeParams, reqEditors ...RequestEditorFn) (*DisableNodeResponse, error) {
+	rsp, err := c.DisableNode(ctx, name, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -48807,13 +48939,13 @@ func (c *ClientWithResponses) ListNodeEventsWithResponse(ctx context.Context, na
 
 // ForgetNodeWithResponse Remove a node that will not come back, with everything on it
 //
-// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+// Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /api/v1/nodes/{name}/forget (the `ForgetNode` operationId).
-func (c *ClientWithResponses) ForgetNodeWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error) {
-	rsp, err := c.ForgetNode(ctx, name, reqEditors...)
+func (c *ClientWithResponses) ForgetNodeWithResponse(ctx context.Context, name InName, params *ForgetNodeParams, reqEditors ...RequestEditorFn) (*ForgetNodeResponse, error) {
+	rsp, err := c.ForgetNode(ctx, name, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -48987,13 +49119,13 @@ func (c *ClientWithResponses) ForgetNodeSSHWithResponse(ctx context.Context, nam
 
 // RevokeNodeTokenWithResponse Revoke the token and disconnect
 //
-// The node stays in the list and takes part in nothing until it gets a new token.
+// The node stays in the list and takes part in nothing until it gets a new token. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /api/v1/nodes/{name}/token (the `RevokeNodeToken` operationId).
-func (c *ClientWithResponses) RevokeNodeTokenWithResponse(ctx context.Context, name InName, reqEditors ...RequestEditorFn) (*RevokeNodeTokenResponse, error) {
-	rsp, err := c.RevokeNodeToken(ctx, name, reqEditors...)
+func (c *ClientWithResponses) RevokeNodeTokenWithResponse(ctx context.Context, name InName, params *RevokeNodeTokenParams, reqEditors ...RequestEditorFn) (*RevokeNodeTokenResponse, error) {
+	rsp, err := c.RevokeNodeToken(ctx, name, params, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -49002,7 +49134,7 @@ func (c *ClientWithResponses) RevokeNodeTokenWithResponse(ctx context.Context, n
 
 // RotateNodeTokenWithResponse Make a new token; the old one is refused at once
 //
-// The token is shown once. A node that is offline shows that the revocation is pending.
+// The token is shown once. A node that is offline shows that the revocation is pending. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
 //
 // Returns a wrapper object for the known response body format(s).
 //

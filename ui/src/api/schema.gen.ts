@@ -1855,7 +1855,7 @@ export interface paths {
         put?: never;
         /**
          * Stop placing on a node and disconnect it
-         * @description Existing deployments keep running.
+         * @description Existing deployments keep running, but nobody reaches them. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
          */
         post: operations["disableNode"];
         delete?: never;
@@ -1943,7 +1943,7 @@ export interface paths {
         put?: never;
         /**
          * Remove a node that will not come back, with everything on it
-         * @description Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched.
+         * @description Its deployments are given up, their names are free again, and what was left, and where, is recorded. The machine is not touched. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
          */
         post: operations["forgetNode"];
         delete?: never;
@@ -2247,12 +2247,12 @@ export interface paths {
         put?: never;
         /**
          * Make a new token; the old one is refused at once
-         * @description The token is shown once. A node that is offline shows that the revocation is pending.
+         * @description The token is shown once. A node that is offline shows that the revocation is pending. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
          */
         post: operations["rotateNodeToken"];
         /**
          * Revoke the token and disconnect
-         * @description The node stays in the list and takes part in nothing until it gets a new token.
+         * @description The node stays in the list and takes part in nothing until it gets a new token. While others are at the URLs of its deployments it is a conflict, `people_present`, unless it is done anyway.
          */
         delete: operations["revokeNodeToken"];
         options?: never;
@@ -8439,6 +8439,8 @@ export interface components {
          * @example clone-of-shop-1
          */
         InOnce: string;
+        /** @description Also while others are at the URLs. */
+        InAnyway: boolean;
         /** @description `next_cursor` of the page before. */
         InCursor: string;
         InLimit: number;
@@ -11569,7 +11571,10 @@ export interface operations {
     };
     disableNode: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also while others are at the URLs. */
+                anyway?: components["parameters"]["InAnyway"];
+            };
             header?: never;
             path: {
                 name: components["parameters"]["InName"];
@@ -11719,7 +11724,10 @@ export interface operations {
     };
     forgetNode: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also while others are at the URLs. */
+                anyway?: components["parameters"]["InAnyway"];
+            };
             header?: never;
             path: {
                 name: components["parameters"]["InName"];
@@ -12112,7 +12120,10 @@ export interface operations {
     };
     rotateNodeToken: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also while others are at the URLs. */
+                anyway?: components["parameters"]["InAnyway"];
+            };
             header?: {
                 /**
                  * @description The same key makes nothing twice within a day: the same request is answered as it was before, or refused with 409 where the answer shows what is shown once.
@@ -12141,7 +12152,10 @@ export interface operations {
     };
     revokeNodeToken: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also while others are at the URLs. */
+                anyway?: components["parameters"]["InAnyway"];
+            };
             header?: never;
             path: {
                 name: components["parameters"]["InName"];
@@ -12548,8 +12562,8 @@ export interface operations {
     deleteDeployment: {
         parameters: {
             query?: {
-                /** @description Also while others are at its URLs. */
-                anyway?: boolean;
+                /** @description Also while others are at the URLs. */
+                anyway?: components["parameters"]["InAnyway"];
             };
             header?: never;
             path: {

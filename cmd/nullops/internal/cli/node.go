@@ -25,18 +25,33 @@ func nodeCommand() *cobra.Command {
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.EnableNodeWithResponse(cmd.Context(), name)
 			}),
-		nodeAct("disable", "Disconnect a node; what runs on it keeps running",
-			func(cmd *cobra.Command, api *client, name string) (answer, error) {
-				return api.DisableNodeWithResponse(cmd.Context(), name)
-			}),
-		nodeAct("revoke", "Revoke a node's token and disconnect it",
-			func(cmd *cobra.Command, api *client, name string) (answer, error) {
-				return api.RevokeNodeTokenWithResponse(cmd.Context(), name)
-			}),
+		nodeDisable(), nodeRevoke(),
 		nodeAct("undrain", "End a drain: let a node take deployments again",
 			func(cmd *cobra.Command, api *client, name string) (answer, error) {
 				return api.UndrainNodeWithResponse(cmd.Context(), name)
 			}))
+	return c
+}
+
+func nodeDisable() *cobra.Command {
+	var anyway bool
+	c := nodeAct("disable", "Disconnect a node; what runs on it keeps running",
+		func(cmd *cobra.Command, api *client, name string) (answer, error) {
+			return api.DisableNodeWithResponse(cmd.Context(), name,
+				&apiclient.DisableNodeParams{Anyway: nilIfZero(anyway)})
+		})
+	anywayFlag(c, &anyway, "URLs of its deployments")
+	return c
+}
+
+func nodeRevoke() *cobra.Command {
+	var anyway bool
+	c := nodeAct("revoke", "Revoke a node's token and disconnect it",
+		func(cmd *cobra.Command, api *client, name string) (answer, error) {
+			return api.RevokeNodeTokenWithResponse(cmd.Context(), name,
+				&apiclient.RevokeNodeTokenParams{Anyway: nilIfZero(anyway)})
+		})
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	return c
 }
 
@@ -93,13 +108,16 @@ func nodeRotate() *cobra.Command {
 		Use: "rotate NAME", Args: exit.ExactArgs(1),
 		Short: "Create a new token; the old one is refused at once",
 	}
+	var anyway bool
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	asJSON := output.JSONFlag[apiclient.NodeEnrolment](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
 			return err
 		}
-		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0], nil)
+		r, err := api.RotateNodeTokenWithResponse(c.Context(), args[0],
+			&apiclient.RotateNodeTokenParams{Anyway: nilIfZero(anyway)})
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}

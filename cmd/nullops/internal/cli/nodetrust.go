@@ -223,6 +223,8 @@ func nodeRemove() *cobra.Command {
 	}
 	force := c.Flags().Bool("force", false, "give up everything on a machine that will not come "+
 		"back; what was left is recorded")
+	var anyway bool
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {
@@ -236,7 +238,8 @@ func nodeRemove() *cobra.Command {
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: removed\n", args[0])
 			return err
 		}
-		r, err := api.ForgetNodeWithResponse(c.Context(), args[0])
+		r, err := api.ForgetNodeWithResponse(c.Context(), args[0],
+			&apiclient.ForgetNodeParams{Anyway: nilIfZero(anyway)})
 		if err := checkAnswer(r, err); err != nil {
 			return err
 		}

@@ -37,19 +37,24 @@ func (w *updateWorld) addPerson(name string) (a access.Actor) {
 // enterAs lets the visitor in at the gate, as the page of the UI does.
 func (v *visitor) enterAs(w *updateWorld, who access.Actor) {
 	w.t.Helper()
-	code, err := gate.New(w.store, nil).CreateSignInCode(w.t.Context(), who, updateHost)
-	w.must(nil, err)
-	v.enterWith(w, code.Reveal())
+	v.enterWith(w, updateHost, w.signInCode(who, updateHost), "/")
 }
 
-func (v *visitor) enterWith(w *updateWorld, pass string) {
+func (w *updateWorld) signInCode(who access.Actor, host string) string {
 	w.t.Helper()
-	res, err := v.PostForm("http://"+updateHost+"/.nullops/pass",
-		url.Values{"pass": {pass}, "to": {"/"}})
+	code, err := gate.New(w.store, nil).CreateSignInCode(w.t.Context(), who, host)
+	w.must(nil, err)
+	return code.Reveal()
+}
+
+func (v *visitor) enterWith(w *updateWorld, host, pass, to string) {
+	w.t.Helper()
+	res, err := v.PostForm("http://"+host+"/.nullops/pass",
+		url.Values{"pass": {pass}, "to": {to}})
 	w.must(nil, err)
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		w.t.Fatalf("not let in: %d", res.StatusCode)
+		w.t.Fatalf("not let in at %s: %d", host, res.StatusCode)
 	}
 }
 
@@ -87,7 +92,7 @@ func TestPresence_UpdatesWaitForThoseWhoAreThere(t *testing.T) {
 	_, _, link, err := g.CreateGuestLink(t.Context(), lena, x.DeploymentID,
 		gate.GuestLinkRequest{Label: "of the customer", Life: time.Hour})
 	w.must(nil, err)
-	guest.enterWith(w, link.Reveal())
+	guest.enterWith(w, updateHost, link.Reveal(), "/")
 	w.await("nobody is seen", func() bool { return len(w.visitorsOf(x.DeploymentID)) == 2 })
 	names := map[string]controlplane.VisitorKind{}
 	for _, v := range w.visitorsOf(x.DeploymentID) {

@@ -49,7 +49,7 @@ type movingImage struct {
 func (m movingImage) Inspect(
 	context.Context, registry.Source, string,
 ) (controlplane.ImageFacts, error) {
-	return controlplane.ImageFacts{Digest: fmt.Sprintf("sha256:%064x", m.build.Load())}, nil
+	return controlplane.ImageFacts{Digest: fmt.Sprintf("sha256:%07x%057x", m.build.Load(), 0)}, nil
 }
 
 func (m movingImage) ListTags(context.Context, registry.Source) (registry.TagList, error) {
@@ -165,7 +165,7 @@ func (w *updateWorld) serve(log *slog.Logger) {
 	w.must(nil, err)
 	listener := postgres.NewListener(w.store, log)
 	source := &routeSource{lifecycle: w.lifecycle, gate: gate.New(w.store, nil), listener: listener,
-		home: "http://nullops.test", log: log}
+		home: "http://nullops.test", builds: true, log: log}
 	ctx, stop := context.WithCancel(w.t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { _ = listener.Run(ctx) })
@@ -234,6 +234,8 @@ type visitor struct {
 	clicks int
 	// builds are the deployments that answered, sessions those that the visitor had.
 	builds, sessions map[string]int
+	// robot is the token that is sent with requests of a program.
+	robot string
 }
 
 func (w *updateWorld) newVisitor() *visitor {

@@ -3,11 +3,9 @@ package server
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -16,9 +14,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/gate"
-	"github.com/nullops/nullops/controlplane/review"
 	"github.com/nullops/nullops/ingress"
-	"github.com/nullops/nullops/pipeline"
 )
 
 const (
@@ -147,13 +143,7 @@ func (w *updateWorld) openAsGuest(v *visitor, id controlplane.DeploymentID) {
 	if host != updateHost {
 		w.t.Fatalf("the link opens %s", host)
 	}
-	res, err := v.PostForm("http://"+host+"/.nullops/pass",
-		url.Values{"pass": {token.Reveal()}, "to": {"/"}})
-	w.must(nil, err)
-	_ = res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		w.t.Fatalf("the guest gets %d", res.StatusCode)
-	}
+	v.enterWith(w, host, token.Reveal(), "/")
 }
 
 // A visitor has an open WebSocket, a stream of events and a download when a newer build takes the
@@ -210,93 +200,5 @@ func (w *updateWorld) mustGoOn(l *longVisit, build controlplane.DeploymentID, wh
 	w.t.Helper()
 	if err := l.goesOn(build); err != nil {
 		w.t.Fatalf("%s: %v", when, err)
-	}
-}
-
-// Every host in the routing table says what it runs, to people and to programs, and no request for
-// it reaches the application: the main name, the short and the flat one, those of a second port, of
-// an alias, of what is prepared and of what was replaced. Behind a gate, only a pass opens that.
-func TestUpdates_EveryHostSaysWhatItRuns(t *testing.T) {
-	w := newUpdateWorld(t)
-	ctx := t.Context()
-	w.must(w.catalog.SavePipeline(ctx, ingressTask, "shop", pipeline.Pipeline{Format: 1,
-		Steps: []pipeline.Step{{Key: "web", Service: &pipeline.ServiceStep{Name: "web",
-			Resources: pipeline.Resources{CPU: 0.1, MemoryMiB: 64},
-			Ports: []pipeline.Port{{Name: "http", Port: 8080, Expose: true},
-				{Name: "admin", Port: 8081, Expose: true}},
-			Ready: &pipeline.Readiness{TCP: &pipeline.TCPProbe{Port: 8080}}}}}}, "two ports"))
-	w.must(w.reviews.PutRule(ctx, ingressTask, review.RulePut{Rule: controlplane.ReviewRule{
-		Name: "shop", Source: controlplane.ReviewGitHub, Project: "shop", Environment: "qa",
-		Tag: "pr-{number}", Wait: time.Hour, Active: true, Aliases: true}}))
-	w.push("opened", 1)
-	x := w.until("a deployment", func(x controlplane.Review) bool { return x.DeploymentID != "" })
-	w.report(x.DeploymentID, controlplane.Applying, controlplane.Ready)
-	w.until("ready", func(x controlplane.Review) bool { return x.State == controlplane.ReviewReady })
-	w.pushUpdate(2)
-	w.push("synchronize", 3)
-	w.until("an update", func(x controlplane.Review) bool { return x.NextID != "" })
-	kinds := []string{updateHost, "shop-12.qa.localhost", "web--shop-12--qa.localhost", formerHost,
-		"web.next--shop-12.qa.localhost", "latest--shop.qa.localhost",
-		"branch--feature-cart.qa.localhost", "admin--web.shop-12.qa.localhost"}
-	w.await("some kind of host is missing", func() bool {
-		for _, host := range kinds {
-			if _, ok := w.proxy.Table().Match(host); !ok {
-				return false
-			}
-		}
-		return true
-	})
-	for _, r := range w.proxy.Table().Routes() {
-		w.saysWhatItRuns(r)
-	}
-	w.must(nil, gate.New(w.store, nil).SetEnvironment(ctx, ingressTask, "qa",
-		controlplane.EnvironmentGate{Gate: controlplane.GateGuests}))
-	w.await("the gate does not reach the ingress", func() bool {
-		r, _ := w.proxy.Table().Match(updateHost)
-		return r.Gate == ingress.GateGuests
-	})
-	for _, r := range w.proxy.Table().Routes() {
-		for _, path := range []string{"/.nullops/", "/.nullops/build"} {
-			// promise: W-04
-			if status, body := w.askHost(http.MethodGet, r.Host, path); status != 401 {
-				t.Errorf("%s%s without a pass: %d %.200s", r.Host, path, status, body)
-			}
-		}
-	}
-}
-
-func (w *updateWorld) askHost(method, host, path string) (status int, body string) {
-	w.t.Helper()
-	req, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+host+path, nil)
-	w.must(nil, err)
-	res, err := w.newVisitor().Do(req)
-	w.must(nil, err)
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	w.must(nil, err)
-	return res.StatusCode, string(text)
-}
-
-func (w *updateWorld) saysWhatItRuns(r ingress.Route) {
-	w.t.Helper()
-	status, page := w.askHost(http.MethodGet, r.Host, "/.nullops/")
-	// promise: W-04
-	if status != http.StatusOK || !strings.Contains(page, r.Deployment) ||
-		!strings.Contains(page, "pull request 12") {
-		w.t.Errorf("%s (%s) says %d %.300s", r.Host, r.State, status, page)
-	}
-	var about ingress.About
-	status, text := w.askHost(http.MethodGet, r.Host, "/.nullops/build")
-	if err := json.Unmarshal([]byte(text), &about); err != nil || status != http.StatusOK ||
-		about.Deployment != r.Deployment || about.State != string(r.State) {
-		w.t.Errorf("%s: %d %.300s: %v", r.Host, status, text, err)
-	}
-	for _, path := range []string{"/.nullops/", "/.nullops/build"} {
-		if status, text := w.askHost(http.MethodHead, r.Host, path); status != 200 || text != "" {
-			w.t.Errorf("HEAD %s%s: %d %q", r.Host, path, status, text)
-		}
-		if status, text := w.askHost(http.MethodPost, r.Host, path); status != 404 {
-			w.t.Errorf("POST %s%s: %d %.200s", r.Host, path, status, text)
-		}
 	}
 }

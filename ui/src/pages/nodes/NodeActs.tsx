@@ -11,6 +11,7 @@ import { pageTexts } from "@/pages/deployment/pageTexts";
 import { machineTexts } from "@/pages/nodes/machineTexts";
 import { type Kind, useNodeAct } from "@/pages/nodes/useNodeAct";
 import { texts } from "@/texts";
+import { othersOf } from "../deployment/visitors";
 import { Interrupts } from "../deployment/WhoIsHere";
 import { Enrolled } from "./AddNode";
 import { DrainAct } from "./DrainAct";
@@ -24,13 +25,15 @@ export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
   const act = useNodeAct(node.name);
   const rotate = useRotate(node.name, setMade);
   const close = () => setAsking(undefined);
-  const run = (kind: Kind) => act.mutate({ kind }, { onSettled: close });
+  const interrupted = useInterrupted(node.name);
+  const anyway = interrupted.length > 0 || undefined;
+  const run = (kind: Kind) => act.mutate({ kind, anyway }, { onSettled: close });
   const yes = {
     disable: () => run("disable"),
     revoke: () => run("revoke"),
     remove: () => run("remove"),
     forget: () => run("forget"),
-    rotate: () => rotate.mutate(undefined, { onSettled: close }),
+    rotate: () => rotate.mutate(anyway, { onSettled: close }),
   };
   const said = {
     disable: [t.disableTitle(node.name), t.disableBody(node.deployments), t.disable],
@@ -90,25 +93,32 @@ export function NodeActs({ node, edit }: { node: NodeInfo; edit: () => void }) {
         }
       >
         <p>{body}</p>
-        {asking && asking !== "rotate" ? <InterruptsOnNode name={node.name} /> : null}
+        {asking ? <Interrupts on={interrupted} named /> : null}
       </Confirm>
       {made ? <Enrolled enrolment={made} close={() => setMade(undefined)} /> : null}
     </div>
   );
 }
 
-/** Whom it would interrupt that the node's deployments cannot be reached any more. */
-function InterruptsOnNode({ name }: { name: string }) {
+/** The node's deployments that others are at, who could not reach them any more. */
+function useInterrupted(name: string) {
   const query = useQuery(deployments);
-  const here = query.data?.filter((one) => one.node === name && one.status === "ready") ?? [];
-  return <Interrupts on={here} named />;
+  return (
+    query.data?.filter(
+      (one) => one.node === name && one.status === "ready" && othersOf(one, Date.now()).length > 0,
+    ) ?? []
+  );
 }
 
 function useRotate(name: string, made: (enrolment: Schemas["NodeEnrolment"]) => void) {
   const say = useToast();
   return useMutation({
-    mutationFn: () =>
-      ask(client.POST("/api/v1/nodes/{name}/token", { params: { path: { name } } })),
+    mutationFn: (anyway?: true) =>
+      ask(
+        client.POST("/api/v1/nodes/{name}/token", {
+          params: { path: { name }, query: { anyway } },
+        }),
+      ),
     onSuccess: made,
     onError: (error) => say("failed", pageTexts.refused(describeError(error).message)),
   });

@@ -1,5 +1,5 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { cleanup, render, screen } from "@testing-library/react";
+import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import type { ReactNode } from "react";
 import { afterEach, expect, it, vi } from "vitest";
@@ -55,6 +55,14 @@ it("says in the question whom it would interrupt", async () => {
   const said = document.querySelector('[role="alertdialog"], dialog, [role="dialog"]')?.textContent;
   expect(said).toMatch(/cart: lena/);
   expect(said).not.toMatch(/shop/);
+  const post = vi.spyOn(client, "POST").mockReturnValue(new Promise(() => undefined) as never);
+  const dialog = document.querySelector<HTMLElement>(
+    '[role="alertdialog"], dialog, [role="dialog"]',
+  );
+  await userEvent.click(
+    within(dialog as HTMLElement).getByRole("button", { name: nodeTexts.disable }),
+  );
+  expect(post.mock.calls[0]?.[1]).toMatchObject({ params: { query: { anyway: true } } });
 });
 
 it("takes no question about one node along to another", async () => {

@@ -10,7 +10,11 @@ const t = nodeTexts;
 
 export type Kind = "enable" | "disable" | "undrain" | "revoke" | "remove" | "forget";
 
-type Asked = { kind: Kind } | { kind: "approve" | "reject"; thumbprint: string };
+/** Anyway is set if the question named those whom it interrupts. */
+type Asked =
+  | { kind: Kind; anyway?: true | undefined }
+  | { kind: "approve"; thumbprint: string }
+  | { kind: "reject"; thumbprint: string };
 
 /** Acts on a node whose answer is the node, or nothing. */
 export function useNodeAct(name: string) {
@@ -38,12 +42,10 @@ export function useNodeAct(name: string) {
         return ask(client.DELETE("/api/v1/nodes/{name}/drain", { params }));
       if (asked.kind === "enable")
         return ask(client.POST("/api/v1/nodes/{name}/enable", { params }));
-      if (asked.kind === "disable")
-        return ask(client.POST("/api/v1/nodes/{name}/disable", { params }));
-      if (asked.kind === "revoke")
-        return ask(client.DELETE("/api/v1/nodes/{name}/token", { params }));
-      if (asked.kind === "forget")
-        await ask(client.POST("/api/v1/nodes/{name}/forget", { params }));
+      const cuts = { params: { ...params, query: { anyway: asked.anyway } } };
+      if (asked.kind === "disable") return ask(client.POST("/api/v1/nodes/{name}/disable", cuts));
+      if (asked.kind === "revoke") return ask(client.DELETE("/api/v1/nodes/{name}/token", cuts));
+      if (asked.kind === "forget") await ask(client.POST("/api/v1/nodes/{name}/forget", cuts));
       else await ask(client.DELETE("/api/v1/nodes/{name}", { params }));
       return undefined;
     },
