@@ -42,7 +42,7 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["run", `/d/${id}/run`],
     ["approval", `/d/${asks}/run`],
     ["services-tab", `/d/${id}/services`],
-    ["logs", `/d/${id}/logs`, (page) => page.locator("[role=log] .ln").first().waitFor()],
+    ["logs", `/d/${id}/logs`, (page) => page.locator(".lh svg").waitFor()],
     ["metrics", `/d/${id}/metrics`, charted],
     ["terminal", `/d/${id}/terminal`, typed],
     ["capsule", `/d/${id}/capsule`],
