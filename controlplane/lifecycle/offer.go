@@ -35,6 +35,10 @@ func offerReason(n Candidate, ask ResourceRequest) string {
 // isDecline reports whether the node was asked and did not take the deployment.
 func (r NodeRefusal) isDecline() bool { return strings.HasPrefix(r.Reason, declinedPrefix) }
 
+// isPassing reports whether the node has room once others that are there end or rest: nobody has to
+// do anything for that.
+func (r NodeRefusal) isPassing() bool { return r.Class == "busy" || r.Class == "runs" }
+
 // askingReason is what a queued run waits for while a node is asked.
 func askingReason(node string) string {
 	return "Node " + node + " is asked whether it takes it."

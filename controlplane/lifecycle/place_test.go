@@ -291,7 +291,7 @@ func TestPlace_SaysWhy(t *testing.T) {
 			n.Settings.RequireVRAMHint, a.GPUs, a.NoVRAMHint = true, 1, true
 		}, "vram_mib"},
 		"others wait": {func(n *lifecycle.Candidate, _ *lifecycle.ResourceRequest) { n.Waiting = 2 },
-			"2 deployments wait earlier"},
+			"2 deployments wait for room on it already"},
 	} {
 		t.Run(strings.ReplaceAll(why, " ", "-"), func(t *testing.T) {
 			n, ask := roomyCandidate("fra-01"), newSmallRequest()

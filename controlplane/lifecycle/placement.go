@@ -234,7 +234,7 @@ const (
 
 // passingState returns an error if a node may have room once a temporary state is over: "no room"
 // would be a final answer too early.
-func passingState(refused []NodeRefusal) error {
+func passingState(ask ResourceRequest, refused []NodeRefusal) error {
 	for _, r := range refused {
 		e := &controlplane.Error{Kind: controlplane.Unavailable, Code: "node_not_ready"}
 		switch r.Reason {
@@ -248,8 +248,8 @@ func passingState(refused []NodeRefusal) error {
 			return e
 		case reasonNoEngine:
 			e.Message = "The container engine of node " + r.Node + " does not answer."
-			e.Remedy = "Try again once it runs, or choose to wait; an admin finds the reason in the " +
-				"node's checks."
+			e.Remedy = "The node can take it once the engine runs: " + waitRemedy(ask) +
+				". An admin finds the reason in the node's checks."
 			e.RetryAfter = engineWait
 			return e
 		}
@@ -307,13 +307,13 @@ func waitRemedy(ask ResourceRequest) string {
 	if ask.Avoid != "" {
 		return "try again later"
 	}
-	return "choose to wait"
+	return "let the deployment wait for room, or try again later"
 }
 
 const remedyNoRoom = "Remove a deployment, or ask an admin to add a node."
 
 func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
-	if err := passingState(refused); err != nil {
+	if err := passingState(ask, refused); err != nil {
 		return err
 	}
 	e := &controlplane.Error{Kind: controlplane.Exhausted, Code: "no_room",
@@ -328,15 +328,12 @@ func noRoom(ask ResourceRequest, refused []NodeRefusal) error {
 		e.Remedy = "Try again once an agent is connected; an admin sees at each node since when it is " +
 			"offline."
 	}
-	if slices.ContainsFunc(refused, func(r NodeRefusal) bool { return r.Class == "busy" }) {
+	if slices.ContainsFunc(refused, NodeRefusal.isPassing) {
 		e.Remedy = "A busy node becomes free by itself: " + waitRemedy(ask) + ". " + e.Remedy
 	}
 	if slices.ContainsFunc(refused, NodeRefusal.isDecline) {
 		e.Message = "no node takes this deployment"
-		e.Remedy = "The nodes' reasons say what to change; or choose to wait, and they are asked again."
-		if ask.Avoid != "" {
-			e.Remedy = "The nodes' reasons say what to change; or try again later."
-		}
+		e.Remedy = "The nodes' reasons say what to change; or " + waitRemedy(ask) + "."
 	}
 	for _, r := range refused {
 		reason := controlplane.PlacementReason{Node: r.Node, Reason: r.Reason, Class: r.Class}

@@ -338,22 +338,48 @@ func TestAssignNode(t *testing.T) {
 	}
 }
 
-// A node that is only busy becomes free without anybody's doing, which the remedy says first.
+// A node that is only busy, or at its run limit, becomes free without anybody's doing. The remedy
+// says that first, and names no queue to what moves and keeps its place meanwhile.
 func TestNoRoom_SaysThatBusyPasses(t *testing.T) {
 	t.Parallel()
-	remedy := func(class string) string {
-		err := noRoom(ResourceRequest{}, []NodeRefusal{{Node: "a", Reason: "No.", Class: class}})
+	const more = "Remove a deployment, or ask an admin to add a node."
+	const wait = "let the deployment wait for room, or try again later."
+	for _, c := range []struct{ class, reason, avoid, want string }{
+		{"memory", "No.", "", more},
+		{"busy", "No.", "", "A busy node becomes free by itself: " + wait + " " + more},
+		{"runs", "No.", "", "A busy node becomes free by itself: " + wait + " " + more},
+		{"busy", "No.", "b", "A busy node becomes free by itself: try again later. " + more},
+		{"offline", reasonNoEngine, "", "The node can take it once the engine runs: " + wait +
+			" An admin finds the reason in the node's checks."},
+		{"offline", reasonNoEngine, "b", "The node can take it once the engine runs: try again " +
+			"later. An admin finds the reason in the node's checks."},
+		{"", declinedPrefix + ": no", "", "The nodes' reasons say what to change; or " + wait},
+		{"", declinedPrefix + ": no", "b", "The nodes' reasons say what to change; or try again " +
+			"later."},
+	} {
+		err := noRoom(ResourceRequest{Avoid: c.avoid},
+			[]NodeRefusal{{Node: "a", Reason: c.reason, Class: c.class}})
 		said, ok := errors.AsType[*controlplane.Error](err)
 		if !ok {
 			t.Fatal("it is no error for people")
 		}
-		return said.Remedy
+		if said.Remedy != c.want {
+			t.Errorf("%s, moved away from %q: %q", c.class, c.avoid, said.Remedy)
+		}
 	}
-	const more = "Remove a deployment, or ask an admin to add a node."
-	if got := remedy("memory"); got != more {
-		t.Errorf("without memory: %q", got)
+}
+
+// A node without a free address range has one when a deployment on it ends, which is not the same
+// as a run that is over soon.
+func TestRefusalClass_TellsAddressesFromRuns(t *testing.T) {
+	t.Parallel()
+	n := roomyNode("n")
+	n.Subnets, n.Deployments = 1, 1
+	if class := refusalClass(n, smallRequest()); class != "subnets" {
+		t.Errorf("without an address range: %q, %q", class, refusalReason(n, smallRequest()))
 	}
-	if got := remedy("busy"); got != "A busy node becomes free by itself: choose to wait. "+more {
-		t.Errorf("busy: %q", got)
+	n.Subnets, n.Waiting = 0, 1
+	if class := refusalClass(n, smallRequest()); class != "runs" {
+		t.Errorf("others wait: %q, %q", class, refusalReason(n, smallRequest()))
 	}
 }

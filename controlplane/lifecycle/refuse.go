@@ -174,10 +174,10 @@ func capacityReason(n Candidate, ask ResourceRequest) string {
 	}
 	switch {
 	case n.Waiting > 0:
-		return fmt.Sprintf("%s earlier for room on it; choose to wait, or try later.",
+		return fmt.Sprintf("%s for room on it already.",
 			quantity.FormatCount(n.Waiting, "deployment waits", "deployments wait"))
 	case (!ask.MayWait || mustAsk(n, ask)) && runsOver(n) > 0:
-		return fmt.Sprintf("It takes %s at a time and has %d; choose to wait, or try later.",
+		return fmt.Sprintf("It takes %s at a time and has %d.",
 			quantity.FormatCount(n.Settings.RunLimit, "run", "runs"), n.Runs+n.Queued)
 	}
 	return ""
@@ -196,6 +196,8 @@ func refusalClass(n Candidate, ask ResourceRequest) string {
 		return "unsuitable"
 	case n.DiskFree < diskFloor(n):
 		return "disk"
+	case n.Subnets > 0 && n.Deployments >= n.Subnets:
+		return "subnets"
 	case n.Busy:
 		return "busy"
 	case cpuFree(n) < ask.CPU-cpuTolerance:

@@ -49,7 +49,7 @@ async function device(context, page) {
 
 async function addPasskey(page) {
   await page.getByRole("button", { name: "Add a passkey" }).click();
-  await page.getByLabel("Name").fill("laptop");
+  await page.getByLabel("Name", { exact: true }).fill("laptop");
   await page.getByRole("button", { name: "Continue" }).click();
 }
 

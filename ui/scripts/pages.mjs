@@ -42,7 +42,7 @@ function pages({ service, plugin, node, id, other, asks }) {
     ["run", `/d/${id}/run`],
     ["approval", `/d/${asks}/run`],
     ["services-tab", `/d/${id}/services`],
-    ["logs", `/d/${id}/logs`, (page) => page.locator("[role=log] .ln").first().waitFor()],
+    ["logs", `/d/${id}/logs`, allWritten],
     ["metrics", `/d/${id}/metrics`, charted],
     ["terminal", `/d/${id}/terminal`, typed],
     ["capsule", `/d/${id}/capsule`],
@@ -133,6 +133,12 @@ async function bySSH(page) {
 
 /** Curves are there, or it is said that there is nothing to draw yet. */
 const charted = (page) => page.locator(".chart canvas, .empty").first().waitFor();
+
+/** The first lines are there, and those that were on their way with them. */
+async function allWritten(page) {
+  await page.locator("[role=log] .ln").first().waitFor();
+  await page.waitForTimeout(2000);
+}
 
 /** Below 720 the pipeline is only read, and there is nothing to put together. */
 async function merging(page) {

@@ -15,7 +15,7 @@ type Props = {
   from: number;
   to: number;
   limit?: Limit;
-  /** What happened meanwhile, in seconds since 1970, said beside its mark. */
+  /** What happened meanwhile, in seconds since 1970, said above its mark. */
   marks?: Mark[];
   format: (value: number) => string;
   label: string;
@@ -24,6 +24,8 @@ type Props = {
 };
 
 const HEIGHT = 132;
+/** Above the curves, where words hide none of them. */
+const WORDS = 18;
 
 /** Curves over time, hatched where nothing is known. Loaded with the page that needs it. */
 export default function Chart(props: Props) {
@@ -108,6 +110,7 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
     width: parent.clientWidth || 320,
     height: HEIGHT,
     legend: { show: false },
+    padding: [limit || marks.length > 0 ? WORDS : null, null, null, null],
     // One crosshair through all charts of the page: they show the same time.
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "page" } },
     scales: {
@@ -137,8 +140,10 @@ function options(parent: HTMLElement, props: Props): uPlot.Options {
       draw: [
         (plot) => {
           plot.ctx.font = scaled(font);
-          if (limit) drawLimit(plot, limit, resolveColour(parent, "--color-st-undoing"));
-          drawMarks(plot, marks, quiet, resolveColour(parent, "--color-surface"));
+          const free = limit
+            ? drawLimit(plot, limit, resolveColour(parent, "--color-st-undoing"))
+            : plot.bbox.left + plot.bbox.width;
+          drawMarks(plot, marks, quiet, free);
         },
       ],
       setCursor: [({ cursor }) => onPoint?.(cursor.idx ?? undefined)],
@@ -159,7 +164,7 @@ function knownTimes(lines: Line[]): number[] {
 /** A canvas counts in pixels of the screen. */
 const scaled = (font: string) => font.replace("11px", `${11 * devicePixelRatio}px`);
 
-/** Dashed, so that it is no curve; what it is stands below it, where the oldest times are. */
+/** Dashed, so that it is no curve; what it is stands above all, at the end. Returns where that begins. */
 function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colour: string) {
   const y = valToPos(value, "y", true);
   const right = bbox.left + bbox.width;
@@ -171,17 +176,21 @@ function drawLimit({ ctx, bbox, valToPos }: uPlot, { value, text }: Limit, colou
   ctx.moveTo(bbox.left, y);
   ctx.lineTo(right, y);
   ctx.stroke();
-  ctx.textAlign = "left";
-  ctx.textBaseline = "top";
-  ctx.fillText(text, bbox.left + 4, y + 3);
+  ctx.textAlign = "right";
+  ctx.textBaseline = "bottom";
+  ctx.fillText(text, right, bbox.top - 3);
+  const begin = right - ctx.measureText(text).width - 8;
   ctx.restore();
+  return begin;
 }
 
-/** Thin lines at their times, and beside each what happened; where words have no room, the newer ones have it. */
-function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string, ground: string) {
+/**
+ * Thin lines at their times, and above each what happened. Words end before `free`; where they have no
+ * room, the newer ones have it.
+ */
+function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string, free: number) {
   const end = bbox.left + bbox.width;
-  const high = 13 * devicePixelRatio;
-  let free = end;
+  let room = free;
   ctx.save();
   ctx.strokeStyle = colour;
   ctx.fillStyle = colour;
@@ -192,22 +201,16 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: Mark[], colour: string
     .sort((a, b) => b.at - a.at)
     .map(({ at, text }) => ({ x: valToPos(at, "x", true), text }))
     .filter(({ x }) => x >= bbox.left && x <= end);
-  for (const { x } of shown) {
+  for (const { x, text } of shown) {
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-  }
-  for (const { x, text } of shown) {
     const wide = ctx.measureText(text).width + 8;
-    const left = x + wide <= free ? x : x - wide;
-    if (left + wide > free || left < bbox.left) continue;
-    // Words stand on a ground of their own: the line of another event may run behind them.
-    ctx.fillStyle = ground;
-    ctx.fillRect(left + 2, bbox.top + bbox.height - 3 - high, wide - 4, high);
-    ctx.fillStyle = colour;
-    ctx.fillText(text, left + 4, bbox.top + bbox.height - 3);
-    free = left;
+    const left = x + wide <= room ? x : x - wide;
+    if (left + wide > room || left < bbox.left) continue;
+    ctx.fillText(text, left, bbox.top - 3);
+    room = left;
   }
   ctx.restore();
 }

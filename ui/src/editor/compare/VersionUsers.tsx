@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Deployment } from "@/api/client";
-import { hasEnded } from "@/api/deploymentState";
+import { hasEnded, shownState } from "@/api/deploymentState";
 import { Button } from "@/components/Button";
 import { ErrorState, Skeletons } from "@/components/States";
 import { StatusMark } from "@/components/Status";
@@ -57,7 +57,7 @@ function byVersion(all: Deployment[]): [number, Deployment[]][] {
 
 function Group({ version, users }: { version: number; users: Deployment[] }) {
   return (
-    <div className="chg row wrap">
+    <div className="chg runners">
       <b>{version === DRAFT ? t.drafts : t.runs(version)}</b>
       {users.map((user) => (
         <span key={user.id} className="row">
@@ -69,7 +69,7 @@ function Group({ version, users }: { version: number; users: Deployment[] }) {
           >
             {user.environment}/{user.name}
           </Link>
-          <StatusMark state={user.status} small />
+          <StatusMark state={shownState(user)} small />
         </span>
       ))}
     </div>

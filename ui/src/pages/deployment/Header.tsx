@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { Globe, Info, RotateCcw, Server, Timer, User, Workflow } from "lucide-react";
 import type { Deployment, Run, Schemas, Step } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Pill, StatusMark, stateWord } from "@/components/Status";
 import { Time, useNow } from "@/components/Time";
@@ -8,7 +9,7 @@ import { formatDuration } from "@/components/time";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { deployTexts } from "@/pages/deployTexts";
 import { texts } from "@/texts";
-import { shownState, waitsForMe } from "../deployments/filters";
+import { waitsForMe } from "../deployments/filters";
 import { shareOf } from "../deployments/Row";
 import { describeTests, hasTestProblem } from "../testSummary";
 import { Acts } from "./Acts";

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useMemo, useState } from "react";
 import type { Deployment } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import { comments } from "@/api/queries/talk";
 import type { Watched } from "@/api/run";
 import { loadChunk } from "@/components/loadChunk";
@@ -9,7 +10,6 @@ import { ErrorState, Skeletons } from "@/components/States";
 import { stateWord } from "@/components/Status";
 import { pageTexts } from "@/pages/deployment/pageTexts";
 import { texts } from "@/texts";
-import { shownState } from "../deployments/filters";
 import { Header } from "./Header";
 import { History } from "./History";
 import { Head } from "./PageHead";

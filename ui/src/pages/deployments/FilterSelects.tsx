@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import type { Deployment } from "@/api/client";
-import { ENDED_STATES } from "@/api/deploymentState";
+import { ENDED_STATES, shownState } from "@/api/deploymentState";
 import { environments, projects } from "@/api/queries/catalog";
 import { Button } from "@/components/Button";
 import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
-import { type Filters, isNarrowed, shownState } from "./filters";
+import { type Filters, isNarrowed } from "./filters";
 import { type Grouping, groupings } from "./listOrder";
 
 const t = texts.list;

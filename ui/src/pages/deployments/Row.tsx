@@ -1,13 +1,13 @@
 import { type MouseEvent, memo } from "react";
 import type { Deployment } from "@/api/client";
-import { hasEnded } from "@/api/deploymentState";
+import { hasEnded, shownState } from "@/api/deploymentState";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { formatExact } from "@/components/time";
 import { texts } from "@/texts";
 import { mainVersion } from "./arrange";
-import { mainUrl, shownState, waitsForMe } from "./filters";
+import { mainUrl, waitsForMe } from "./filters";
 import { LifetimeLeft, leftOf } from "./LifetimeLeft";
 import { MainAct } from "./MainAct";
 import { Detail } from "./RowDetail";

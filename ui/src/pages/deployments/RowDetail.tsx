@@ -1,4 +1,5 @@
 import type { Deployment } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import { plainText } from "@/components/ansi";
 import { BidiSafe } from "@/components/BidiSafe";
 import { Glyph } from "@/components/Glyph";
@@ -6,7 +7,7 @@ import { stateWord } from "@/components/Status";
 import { texts } from "@/texts";
 import { sayFailure } from "../deployment/outcome";
 import { describeTests, hasTestProblem } from "../testSummary";
-import { shownState, waitsForMe } from "./filters";
+import { waitsForMe } from "./filters";
 
 export function Detail({ deployment }: { deployment: Deployment }) {
   const { node, status, tests, condition } = deployment;

@@ -1,5 +1,6 @@
 import type { Deployment } from "@/api/client";
-import { byChange, type Group, groupOf, groups, shownState } from "./filters";
+import { shownState } from "@/api/deploymentState";
+import { byChange, type Group, groupOf, groups } from "./filters";
 import type { Grouping, Sort, Sorting } from "./listOrder";
 
 // In which groups and in which order the list stands.

@@ -1,4 +1,5 @@
 import type { Deployment } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import { type Grouping, groupings, readSort } from "./listOrder";
 
 const views = ["mine", "attention", "removed"] as const;
@@ -38,14 +39,6 @@ export function onlySet(filters: Filters): Filters {
 /** Whether anything is left out beyond what the view leaves out. */
 export function isNarrowed({ view: _, group: __, sort: ___, ...chosen }: Filters): boolean {
   return Object.values(chosen).some(Boolean);
-}
-
-/**
- * The state that people see and filter by: what exists may be offline, what is ready degraded, and a
- * run that waits for a person does nothing until then.
- */
-export function shownState({ status, condition, question }: Deployment): string {
-  return condition ?? (question && !question.answered_by ? "waiting" : status);
 }
 
 /** What rows stand under: a state, or what they were divided by (see `arrange`). */

@@ -28,7 +28,7 @@ export const peopleTexts = {
     },
     kinds: { person: "Person", service: "Service user" },
     kind: "Kind",
-    anyKind: "People and service users",
+    anyKind: "Any kind",
     states: { active: "Active", off: "Switched off" },
     state: "State",
     anyState: "Any state",

@@ -57,7 +57,9 @@ function Table({ all }: { all: Key[] }) {
               <td className="wide t2 s">
                 {key.uses
                   .filter((use) => use.values > 0)
-                  .map((use) => `${t.places[use.place] ?? use.place} ${formatCount(use.values)}`)
+                  .map(
+                    (use) => `${t.places[use.place] ?? use.place}\u00a0${formatCount(use.values)}`,
+                  )
                   .join(", ")}
               </td>
             </tr>

@@ -169,7 +169,7 @@ export const settingsTexts = {
   },
   configured: {
     unread: "The settings could not be read.",
-    how: "The control plane reads this when it starts. Change it where it is started: after setup.sh, in the file .env beside it, then run ./setup.sh again; with the Helm chart, in settings and extraSecrets, then run helm upgrade; otherwise in its environment or in the file that --config names, then restart it.",
+    how: "The control plane reads this when it starts. Change it where it is started: after setup.sh, in the file .env beside it, then run ./setup.sh again; with the Helm chart, in settings and extraSecrets, then run helm upgrade; otherwise in its environment or its configuration file, then restart it.",
     lines: (names: string) => `The settings: ${names}`,
     docs: "How it is set",
   },

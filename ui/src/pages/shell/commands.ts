@@ -1,8 +1,9 @@
 import type { Deployment } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import type { PageAction } from "@/components/pageActions";
 import { paletteTexts as t } from "@/pages/shell/paletteTexts";
 import { shellTexts } from "@/pages/shell/shellTexts";
-import { onlySet, shownState } from "../deployments/filters";
+import { onlySet } from "../deployments/filters";
 import type { View } from "../deployments/views";
 import { placesFor } from "./navigation";
 import { unlistedPlaces } from "./unlistedPlaces";

@@ -3,6 +3,7 @@ import { cleanup, render } from "@testing-library/react";
 import type { ReactNode } from "react";
 import { afterEach, expect, it } from "vitest";
 import { keys } from "@/api/queries/admin";
+import { me } from "@/api/queries/common";
 import { sessions } from "@/api/queries/people";
 import { listPageActions } from "@/components/pageActions";
 import { DeleteButton } from "@/forms/DeleteButton";
@@ -37,6 +38,7 @@ function offersOf(shown: ReactNode): string[] {
     { name: "a", present: true, primary: true, values: 1, uses: [] },
     { name: "b", present: true, primary: false, values: 1, uses: [] }, // something to reseal
   ]);
+  cache.setQueryData(me.queryKey, { name: "mira", role: "admin" } as never);
   cache.setQueryData(sessions.queryKey, ["b", "c"].map(session) as never);
   cache.setQueryData(["certificates"], []);
   cache.setQueryData(["certificate-authority"], null);

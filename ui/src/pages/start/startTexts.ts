@@ -24,7 +24,7 @@ export const startTexts = {
       title: "A master key",
       todo: "Give one in NULLOPS_MASTER_KEYS: secrets are sealed under it.",
       done: (name: string) =>
-        `Secrets are sealed under the key ${name}; keep a copy of it elsewhere`,
+        `Secrets are sealed under the key ${name}; keep a copy of it elsewhere.`,
       act: "Look at the keys",
     },
     registry: {

@@ -27,7 +27,7 @@ export const templateTexts = {
   newest: "the default of each service",
   by: (name: string) => `by ${name}`,
   use: "Deploy",
-  useOf: (name: string) => `New deployment from ${name}`,
+  useOf: (name: string) => `Deploy ${name}`,
   description: "Description",
   environment: "Environment",
   noEnvironment: "Whoever creates chooses",

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { ExternalLink } from "lucide-react";
 import { memo } from "react";
 import type { Deployment, ServiceHealth } from "@/api/client";
+import { shownState } from "@/api/deploymentState";
 import { buttonClass } from "@/components/Button";
 import { CopyButton } from "@/components/Copy";
 import { MiddleTruncate } from "@/components/MiddleTruncate";
@@ -9,7 +10,6 @@ import { shortenMiddle } from "@/components/names";
 import { Rail, StatusMark } from "@/components/Status";
 import { Time } from "@/components/Time";
 import { urlTexts as t } from "@/pages/urls/urlTexts";
-import { shownState } from "../deployments/filters";
 import { whyClosed } from "./whyClosed";
 
 type Props = {

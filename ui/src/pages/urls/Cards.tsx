@@ -3,22 +3,21 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
 import type { Deployment } from "@/api/client";
 import { Card } from "./Card";
-import { columnsIn, GAP, paddingIn } from "./columns";
+import { columnsIn, GAP, PADDING } from "./columns";
 
 /** The cards in sight, in rows as high as their highest card. */
 export function Cards({ shown }: { shown: Deployment[] }) {
   const list = useRef<HTMLUListElement>(null);
   const width = useWidth(list);
   const columns = columnsIn(width);
-  const padding = paddingIn(width);
   const virtual = useVirtualizer({
     count: Math.ceil(shown.length / columns),
     getScrollElement: () => list.current?.closest<HTMLElement>(".body") ?? null,
     getItemKey: useCallback((row: number) => `${columns} ${row}`, [columns]),
     estimateSize: () => 164,
     gap: GAP,
-    paddingStart: padding,
-    paddingEnd: padding,
+    paddingStart: PADDING,
+    paddingEnd: PADDING,
     overscan: 3,
     // jsdom and a hidden page have no size; some cards are drawn all the same.
     initialRect: { width: 1200, height: 900 },

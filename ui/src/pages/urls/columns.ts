@@ -4,10 +4,10 @@ export const GAP = 12;
 /** What two addresses beside each other need. */
 const CARD = 420;
 
-export const paddingIn = (width: number) => (width < 720 ? 12 : 16);
+export const PADDING = 16;
 
 /** How many cards stand beside each other. */
 export function columnsIn(width: number): number {
-  const room = width - 2 * paddingIn(width);
+  const room = width - 2 * PADDING;
   return Math.max(1, Math.floor((room + GAP) / (CARD + GAP)));
 }
