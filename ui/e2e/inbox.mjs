@@ -19,14 +19,19 @@ const hostileMail = (
   origin,
 ) => `<html><head><meta http-equiv="refresh" content="0;url=${origin}/refresh">
 <link rel="stylesheet" href="${origin}/style.css"><base href="${origin}/">
+<link rel="preconnect" href="${origin}"><LINK/rel="dns-prefetch preconnect prefetch" href="${origin}/next">
 <style>body { background: url(${origin}/background.png) } @import "${origin}/import.css";</style></head>
 <body onload="top.hacked = 1"><script>parent.hacked = 1; fetch("${origin}/fetch")</script>
 <img src="${origin}/pixel.png" onerror="top.hacked = 1"><iframe src="${origin}/frame"></iframe>
 <object data="${origin}/object"></object><video src="${origin}/video.mp4" autoplay></video>
 <form action="${origin}/form"><button>Pay now</button></form>
-<svg><script>top.hacked = 1</script></svg>
+<svg><script>top.hacked = 1</script><image href="${origin}/image.svg"/></svg>
+<picture><source srcset="${origin}/set.png"><img src="${origin}/set.png"></picture>
+<table background="${origin}/table.png"></table><input type="image" src="${origin}/input.png">
+<video poster="${origin}/poster.png"></video><embed src="${origin}/embed">
+<script type="speculationrules">{"prerender": [{"urls": ["${origin}/prerender"]}]}</script>
 <img alt="logo" src="cid:logo@shop"><h1>Win a prize</h1>
-<a href="${origin}/link">Confirm your address</a></body></html>`;
+<a href="${origin}/link" ping="${origin}/ping">Confirm your address</a></body></html>`;
 
 /** An application that sends its mails when it is told to, with the library of its language. */
 const application = (origin) => `
@@ -58,16 +63,21 @@ post("A late reminder", "Still there?")
 time.sleep(3600)
 `;
 
-/** A server elsewhere, and what it was asked for. */
+/** A server elsewhere, what it was asked for, and how many connections to it there were. */
 async function elsewhere() {
   const asked = [];
+  let connections = 0;
   const server = createServer((request, response) => {
     asked.push({ url: request.url, referer: request.headers.referer });
     response.end("<title>elsewhere</title>");
   });
+  server.on("connection", () => {
+    connections += 1;
+  });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   return {
     asked,
+    connections: () => connections,
     origin: `http://127.0.0.1:${server.address().port}`,
     close: () => server.close(),
   };
@@ -131,14 +141,17 @@ async function readsHostile(page, outside) {
   await frame.getByRole("button", { name: "Pay now" }).click();
   await page.waitForTimeout(1000); // what would load would have begun by then
   const hacked = await page.evaluate(() => "hacked" in window);
+  const did = { hacked, asked: outside.asked, connections: outside.connections() };
   // promise: W-07
-  same({ hacked, asked: outside.asked }, { hacked: false, asked: [] }, "what the mail did");
+  same(did, { hacked: false, asked: [], connections: 0 }, "what the mail did");
   const opens = page.context().waitForEvent("page");
   await frame.getByRole("link", { name: "Confirm your address" }).click();
   await (await opens).close();
   await until("the link was opened", async () => outside.asked.length > 0);
   same(outside.asked[0].url, "/link", "what the link asked for");
   same(outside.asked[0].referer, undefined, "what the link says of where it was");
+  const pings = outside.asked.filter(({ url }) => url === "/ping");
+  same(pings, [], "what tells the sender that the link was opened");
 }
 
 async function reads(page, id, outside) {

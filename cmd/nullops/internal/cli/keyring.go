@@ -54,6 +54,11 @@ func (l login) withToken() (login, error) {
 	if l.Keyring == "" {
 		return l, nil
 	}
+	if !hasKeyring() {
+		return l, exit.WithCode(fmt.Errorf("the token of %s is in the system's keyring, which cannot "+
+			"be reached from here: there is no session bus; use the desktop's own terminal, or run "+
+			"'nullops login %s' again, which keeps it in a file", l.URL, l.URL), exit.Forbidden)
+	}
 	err := withinPatience(func() (err error) {
 		l.Token, err = keyring.Get(keyringService, l.Keyring)
 		return err

@@ -74,7 +74,8 @@ func loginToEnd(name string) (l login, forget func() error, err error) {
 	l, err = known.withToken()
 	if err != nil {
 		// Without its token nothing can be revoked, but it is of no use here either.
-		return l, nil, errors.Join(err, forget())
+		return l, nil, errors.Join(fmt.Errorf("%w; the login is forgotten here, but the token was not "+
+			"revoked: delete it on the account page of %s", err, l.URL), forget())
 	}
 	return l, forget, nil
 }
