@@ -127,6 +127,42 @@ func TestServe_SlowSenders(t *testing.T) {
 	})
 }
 
+// More connections than a deployment may have wait in its relay until one of the others ends.
+//
+// threat: T55
+func TestServe_MoreConnectionsWait(t *testing.T) {
+	box, err := Open(t.TempDir(), DefaultLimits()).Box("d1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		box.changed, box.writers = make(chan struct{}), make(chan struct{}, maxWriters)
+		connect := pipeServer(t, box)
+		first := connect()
+		for range maxConns - 1 {
+			connect()
+		}
+		greeted := false
+		go func() {
+			c := connect()
+			greeted = true
+			beginMail(t, c)
+		}()
+		synctest.Wait()
+		// promise: W-07
+		if greeted {
+			t.Errorf("%d connections are served", maxConns+1)
+		}
+		_, _ = first.WriteString("QUIT\r\n")
+		_ = first.Flush()
+		mustRead(t, first, "221")
+		synctest.Wait()
+		if !greeted {
+			t.Error("a connection that waited is not served after another one ended")
+		}
+	})
+}
+
 // Commands are answered no faster than applications need it.
 //
 // threat: T55
