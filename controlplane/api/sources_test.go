@@ -391,6 +391,21 @@ func TestSources_AutomaticWithWebhook(t *testing.T) {
 	first := r.Commit(files)
 	post("a secret that is long enough")
 	await(first)
+	// What a fork proposes is on another branch, and under the ref of its pull request, until
+	// somebody merges it. The code host announces that push as well.
+	r.Git("checkout", "--quiet", "-b", "pull")
+	r.Write(map[string]string{
+		"nullops/extra.yaml": "kind: environment\nname: extra\ndomain: evil.test\n"})
+	r.Git("commit", "--quiet", "--all", "--message", "Give the fork what it wants")
+	r.Git("push", "--quiet", "origin", "HEAD:refs/heads/pull", "HEAD:refs/pull/7/head")
+	post("a secret that is long enough")
+	if now := w.sync(root); now.Applied.Hash != first || now.Status != "synced" {
+		t.Errorf("a fork edits the definitions: %+v", now)
+	}
+	if a := w.call("GET", "/api/v1/environments/extra", root, nil); a.field("domain") != "extra.test" {
+		t.Errorf("a fork's environment: %s", a.body)
+	}
+	r.Git("checkout", "--quiet", "main")
 	second := r.Commit(map[string]string{"nullops/extra.yaml": ""})
 	if got := post("another secret, as long as it"); got != 401 {
 		t.Errorf("a wrong signature: %d", got)
