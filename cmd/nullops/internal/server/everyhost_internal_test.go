@@ -72,14 +72,12 @@ func (w *updateWorld) prepareEveryHost() {
 	kinds := []string{updateHost, "shop-12.qa.localhost", "web--shop-12--qa.localhost", formerHost,
 		"web.next--shop-12.qa.qa-lab.example", "latest--shop.qa.localhost",
 		"branch--feature-cart.qa.localhost", "admin--web.shop-12.qa.localhost"}
-	w.await("some kind of host is missing", func() bool {
-		for _, host := range kinds {
-			if _, ok := w.proxy.Table().Match(host); !ok {
-				return false
-			}
-		}
-		return true
-	})
+	for _, host := range kinds {
+		w.await("there is no "+host, func() bool {
+			_, ok := w.proxy.Table().Match(host)
+			return ok
+		})
+	}
 }
 
 func (w *updateWorld) putEnvironment(domain string) {
