@@ -205,7 +205,7 @@ func moveCommand() *cobra.Command {
 		func(c *cobra.Command) {
 			c.Flags().StringVar(&node, "node", "", "target node, for admins; by default the best one")
 			c.Flags().BoolVar(&drop, "drop-volumes", false, "start with empty volumes there")
-			anywayFlag(c, &anyway)
+			anywayFlag(c, &anyway, "its URLs")
 		},
 		func(ctx context.Context, api *client, out io.Writer, id string,
 			asJSON output.JSON[apiclient.Deployment]) error {

@@ -40,7 +40,7 @@ func nodeDisable() *cobra.Command {
 			return api.DisableNodeWithResponse(cmd.Context(), name,
 				&apiclient.DisableNodeParams{Anyway: nilIfZero(anyway)})
 		})
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	return c
 }
 
@@ -51,7 +51,7 @@ func nodeRevoke() *cobra.Command {
 			return api.RevokeNodeTokenWithResponse(cmd.Context(), name,
 				&apiclient.RevokeNodeTokenParams{Anyway: nilIfZero(anyway)})
 		})
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	return c
 }
 
@@ -109,7 +109,7 @@ func nodeRotate() *cobra.Command {
 		Short: "Create a new token; the old one is refused at once",
 	}
 	var anyway bool
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	asJSON := output.JSONFlag[apiclient.NodeEnrolment](c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()

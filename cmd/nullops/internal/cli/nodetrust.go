@@ -224,7 +224,7 @@ func nodeRemove() *cobra.Command {
 	force := c.Flags().Bool("force", false, "give up everything on a machine that will not come "+
 		"back; what was left is recorded")
 	var anyway bool
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "URLs of its deployments")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		api, err := newClient()
 		if err != nil {

@@ -24,13 +24,13 @@ func removeCommand() *cobra.Command {
 			}
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusRemoved, apiclient.DeploymentStatusCanceled)
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "its URLs")
 	return c
 }
 
-// anywayFlag lets a command interrupt others.
-func anywayFlag(c *cobra.Command, anyway *bool) {
-	c.Flags().BoolVar(anyway, "anyway", false, "also while others are at its URLs")
+// anywayFlag lets a command interrupt others, who are at these URLs.
+func anywayFlag(c *cobra.Command, anyway *bool, urls string) {
+	c.Flags().BoolVar(anyway, "anyway", false, "also while others are at "+urls)
 }
 
 func retryCommand() *cobra.Command {
@@ -54,7 +54,7 @@ func retryCommand() *cobra.Command {
 			return r.JSON202, nil
 		}, apiclient.DeploymentStatusReady)
 	c.Flags().BoolVar(&same, "same-version", false, "with the pipeline version of the last run")
-	anywayFlag(c, &anyway)
+	anywayFlag(c, &anyway, "its URLs")
 	deadlineFlag(c, &deadline)
 	c.Flags().Lookup("deadline").Usage += "; 0 for none, as long as before if left out"
 	return c
