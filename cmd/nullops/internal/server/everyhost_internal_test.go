@@ -65,13 +65,20 @@ func (w *updateWorld) prepareEveryHost() {
 	x := w.until("a deployment", func(x controlplane.Review) bool { return x.DeploymentID != "" })
 	w.report(x.DeploymentID, controlplane.Applying, controlplane.Ready)
 	w.until("ready", func(x controlplane.Review) bool { return x.State == controlplane.ReviewReady })
-	w.pushUpdate(2)
+	second := w.pushUpdate(2)
+	// An alias that is pointed after the domain was changed gets an address under the new one.
+	const latest, branch = "latest--shop.qa.localhost", "branch--feature-cart.qa.localhost"
+	for _, alias := range []string{latest, branch} {
+		w.await("there is no "+alias, func() bool {
+			r, ok := w.proxy.Table().Match(alias)
+			return ok && r.DeploymentID == string(second)
+		})
+	}
 	w.putEnvironment("qa-lab.example")
 	w.push("synchronize", 3)
 	w.until("an update", func(x controlplane.Review) bool { return x.NextID != "" })
 	kinds := []string{updateHost, "shop-12.qa.localhost", "web--shop-12--qa.localhost", formerHost,
-		"web.next--shop-12.qa.qa-lab.example", "latest--shop.qa.localhost",
-		"branch--feature-cart.qa.localhost", "admin--web.shop-12.qa.localhost"}
+		"web.next--shop-12.qa.qa-lab.example", latest, branch, "admin--web.shop-12.qa.localhost"}
 	for _, host := range kinds {
 		w.await("there is no "+host, func() bool {
 			_, ok := w.proxy.Table().Match(host)
