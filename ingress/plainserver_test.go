@@ -236,7 +236,7 @@ func compareWithNetHTTP(t *testing.T, name, bytes string) {
 		rec.wait(b.countDials(r.Target))
 		return readStatuses(out), rec.listRequests()
 	}
-	// A server that a busy machine lets pass its own time limit answers something else, but not thrice.
+	// A server that passes its time limit on a busy machine answers otherwise, but not thrice.
 	var failure string
 	for range 3 {
 		statuses, requests := ask(serveLoopback)
