@@ -123,10 +123,10 @@ func TestDegraded_FollowsTheServices(t *testing.T) {
 	all := strings.Join(bodies, "\n")
 	for said, times := range map[string]int{`"event":"deployment.degraded"`: 2,
 		`"event":"deployment.recovered"`: 2, `"status":"degraded"`: 2,
-		`"reason":"service api is not running: exited with code 3`: 2,
+		`"reason":"Service api is not running: exited with code 3`: 1,
 		`"event":"deployment.offline"`:                             1,
 		`"event":"deployment.online"`:                              1, `"status":"offline"`: 1,
-		`"reason":"node node-1 is offline"`: 2} {
+		`"reason":"Node node-1 is offline."`: 1} {
 		if n := strings.Count(all, said); n != times {
 			t.Errorf("%s was said %d times, want %d:\n%s", said, n, times, all)
 		}

@@ -205,7 +205,7 @@ func setCondition(m *message) {
 	}
 	m.Deployment.Status = string(condition)
 	if reason, ok := m.Data["reason"].(string); ok {
-		m.Deployment.Reason = reason
+		m.Deployment.Reason = controlplane.Sentence(reason)
 	}
 }
 
