@@ -15,7 +15,7 @@ import (
 	"github.com/nullops/nullops/pipeline"
 )
 
-// dialTimeout bounds a tunnel's dial; the ingress waits as long.
+// dialTimeout bounds a tunnel's dial; the ingress waits longer.
 const dialTimeout = 5 * time.Second
 
 // newHandler is everything a proven control plane may ask, and the tunnels that the ingress may

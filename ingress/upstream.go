@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// dialTimeout bounds how long a visitor looks at nothing before the page
-	// says that the service does not answer.
-	dialTimeout = 5 * time.Second
+	// dialTimeout bounds how long a visitor looks at nothing before the page says that the service
+	// does not answer. An agent says so within five seconds; only one that is being replaced is
+	// waited for longer, see package fleet.
+	dialTimeout = 25 * time.Second
 	// answerTimeout is for applications that took a request and never answer. Long polls usually
 	// end by themselves within two minutes.
 	answerTimeout = 5 * time.Minute

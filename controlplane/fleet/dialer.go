@@ -114,8 +114,9 @@ func (d *Dialer) OpenTunnel(
 
 const (
 	// restartPatience is how long a tunnel waits for an agent that is being restarted or replaced:
-	// visitors of what runs on its node wait instead of seeing an error.
-	restartPatience = 4 * time.Second
+	// visitors of what runs on its node wait instead of seeing an error. A busy machine takes ten
+	// seconds for it. The ingress waits a little longer.
+	restartPatience = 20 * time.Second
 	restartPause    = 100 * time.Millisecond
 )
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nullops/nullops/agent/wire"
 	"github.com/nullops/nullops/agent/wire/wiretest"
@@ -72,12 +73,13 @@ func TestDialer_WaitsForARestart(t *testing.T) {
 	t.Parallel()
 	link, dial := tunnelAgent(t)
 	refusals := []error{syscall.ECONNREFUSED, io.EOF, syscall.ECONNRESET}
+	const replaced = 6 * time.Second // on a busy machine
+	begun, tries := time.Now(), 0
 	d := NewDialer(oneNode{link: link}, DialSettings{Identity: dial.Identity, Build: "1.0.0",
 		Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if len(refusals) > 0 {
-				err := refusals[0]
-				refusals = refusals[1:]
-				return nil, err
+			if time.Since(begun) < replaced {
+				tries++
+				return nil, refusals[tries%len(refusals)]
 			}
 			return dial.Connect(ctx, network, address)
 		}})

@@ -132,7 +132,7 @@ func (t trial) appendLedger() error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{Timeout: 10 * time.Second}
+	client := http.Client{Timeout: time.Minute}
 	resp, err := client.Post(t.p.Ledger, "application/json", bytes.NewReader(append(line, '\n')))
 	if err != nil {
 		return err
