@@ -208,7 +208,7 @@ func TestQueue_WaitsForRoom(t *testing.T) {
 		return nil
 	}))
 	if a := w.create(root, "pushy", nil); a.status < 400 ||
-		!strings.Contains(string(a.body), "wait earlier") {
+		!strings.Contains(string(a.body), "wait for room on it already") {
 		t.Errorf("who came later: %d %s", a.status, a.body)
 	}
 	w.admit()

@@ -239,7 +239,7 @@ func TestAdmit_KeepsRoomForWhoCameFirst(t *testing.T) {
 	b.arrive(128, lifecycle.QueuedRun{Ask: little})
 	got := lifecycle.AdmitRuns(noon, []lifecycle.Candidate{n}, b.waiting)
 	if len(got.Start) != 0 || len(got.Stand) != 2 || got.Stand[0].Run != first ||
-		!strings.Contains(got.Stand[1].Reason, "1 deployment waits earlier") {
+		!strings.Contains(got.Stand[1].Reason, "1 deployment waits for room on it already") {
 		t.Fatalf("%+v", got)
 	}
 	// One that could never use the node does not keep it.
