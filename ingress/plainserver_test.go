@@ -236,7 +236,7 @@ func compareWithNetHTTP(t *testing.T, name, bytes string) {
 		rec.wait(b.countDials(r.Target))
 		return readStatuses(out), rec.listRequests()
 	}
-	// A server that passes its time limit on a busy machine answers otherwise, but not thrice.
+	// On a busy machine a server may pass its time limit and answer less, but not thrice.
 	var failure string
 	for range 3 {
 		statuses, requests := ask(serveLoopback)
@@ -247,6 +247,9 @@ func compareWithNetHTTP(t *testing.T, name, bytes string) {
 		}
 		failure = fmt.Sprintf("%s: answered %v with %q out, and net/http %v with %q", name, statuses,
 			requests, wanted, same)
+		if len(statuses) == len(wanted) && len(requests) == len(same) {
+			break
+		}
 	}
 	t.Error(failure)
 }

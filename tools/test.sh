@@ -161,7 +161,8 @@ if [[ -n $ui_process ]]; then
     passed+=(ui)
   else
     failed+=(ui)
-    grep -A 3 -E '^[^a-zA-Z]*(FAIL|Error:|AssertionError)' "$ui_log" | head -40 >>"$NULLOPS_TEST_REASONS" || true
+    sed 's/\x1b\[[0-9;]*m//g' "$ui_log" | grep -A 3 -E '^ *(FAIL|Error:|AssertionError)' |
+      head -40 >>"$NULLOPS_TEST_REASONS" || true
   fi
 fi
 

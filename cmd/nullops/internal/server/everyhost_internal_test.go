@@ -114,10 +114,7 @@ func (w *updateWorld) asksGuest(by access.Actor, mode controlplane.GateMode, r i
 		controlplane.DeploymentID(r.DeploymentID), gate.GuestLinkRequest{Label: "x", Life: time.Hour})
 	w.must(nil, err)
 	guest := w.newVisitor()
-	res, err := guest.PostForm("http://"+r.Host+"/.nullops/pass",
-		url.Values{"pass": {link.Reveal()}, "to": {"/.nullops/build"}})
-	w.must(nil, err)
-	_ = res.Body.Close()
+	guest.sendPass(w, r.Host, link.Reveal(), "/.nullops/build")
 	if mode == controlplane.GateGuests {
 		w.saysWhatItRuns(guest, r)
 		return
