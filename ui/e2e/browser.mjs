@@ -201,6 +201,15 @@ export async function picture(page, name) {
   await page.screenshot({ path: `${pictures}/${name}.png` });
 }
 
+/**
+ * Cuts a page off the network. Chromium refuses new requests then, but an open stream goes on, and where
+ * the browser has told stories before, the page is not told that it is offline: it hears so here.
+ */
+export async function loseLink(page) {
+  await page.context().setOffline(true);
+  await page.evaluate(() => window.dispatchEvent(new Event("offline")));
+}
+
 /** A deployment name that no earlier run of the tests has used. */
 export function freshName(word) {
   return `${word}-${Date.now().toString(36)}`;

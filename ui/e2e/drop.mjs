@@ -1,5 +1,5 @@
 // A link that is down for a minute in the middle of a run, and a run read after its deployment is gone.
-import { api, check, freshName, picture, RUN, send, signIn, until } from "./browser.mjs";
+import { api, check, freshName, loseLink, picture, RUN, send, signIn, until } from "./browser.mjs";
 import { cleanUp, compareLogs, create, pill } from "./main.mjs";
 import { serve } from "./registry.mjs";
 
@@ -159,7 +159,7 @@ export const stories = [
         made = await begun(page, project.name);
         const done = await lights(page, project.release);
         check(done < made.steps_total, "the run was over before the link could break");
-        await context.setOffline(true);
+        await loseLink(page);
         lostAt = Date.now();
       } catch (error) {
         await leave();

@@ -1,5 +1,16 @@
 // Live data: a link that breaks, lines that lie.
-import { api, check, freshName, picture, RUN, same, send, signIn, until } from "./browser.mjs";
+import {
+  api,
+  check,
+  freshName,
+  loseLink,
+  picture,
+  RUN,
+  same,
+  send,
+  signIn,
+  until,
+} from "./browser.mjs";
 import { cleanUp, compareLogs, create, pill } from "./main.mjs";
 import { serve } from "./registry.mjs";
 
@@ -69,7 +80,7 @@ async function pulls(page, context, release) {
   // promise: I-02
   await until("bytes of the pull", async () => (await pulled()) > 0, RUN);
   const before = await pulled();
-  await context.setOffline(true);
+  await loseLink(page);
   release();
   const st = () => step.getAttribute("data-st");
   await until("nobody knows how it goes", async () => (await st()) === "unknown");
@@ -112,7 +123,7 @@ export const stories = [
         RUN,
       );
       for (let cut = 0; cut < 2; cut++) {
-        await context.setOffline(true);
+        await loseLink(page);
         await until("told to be behind", async () =>
           /Reconnecting, \d+ s behind/.test(await live.innerText()),
         );
