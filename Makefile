@@ -20,7 +20,7 @@ RESUME ?=
 # PKG=./agent/... narrows the Go tests.
 PKG ?= ./...
 
-# Which part of the slow suites `make test` runs: 1 to 4, or all. Empty: the date chooses.
+# Which part of the slow suites `make test` runs: 1 to 7, or all. Empty: the weekday chooses.
 PART ?=
 
 # What `make mutants` tests: CHANGED=1 for changed lines only, SAMPLE=30 for so many, chosen by SEED.

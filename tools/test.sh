@@ -6,7 +6,7 @@
 #
 # go and browser need the servers of `tools/run services -- ...`, which `make
 # test` provides. PKG narrows the Go tests to a package pattern. NULLOPS_TEST_PART chooses
-# the part of the tests in rotation, 1 to 4 or all; without it, the date does.
+# the part of the tests in rotation, 1 to 7 or all; without it, the weekday does.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -116,7 +116,7 @@ part_browser() {
 (($# > 0)) || set -- go ui browser # in this order: see begin_ui
 # Tests that are too slow for each run are in rotation, see internal/testpart.
 if [[ -z ${NULLOPS_TEST_PART:-} ]]; then
-  NULLOPS_TEST_PART=$(($(date -u +%s) / 86400 % 4 + 1))
+  NULLOPS_TEST_PART=$(date -u +%u)
 fi
 export NULLOPS_TEST_PART
 # Names of tests that passed only on a second run: gotest and ui/e2e/run.mjs append to it.
@@ -176,7 +176,7 @@ say_rotation() {
   mapfile -t ran < <(sed -n 's/^ran //p' "$NULLOPS_TEST_ROTATION" | sort -u)
   left=$(sed -n 's/^left //p' "$NULLOPS_TEST_ROTATION" | sort -u | wc -l)
   ((${#ran[@]} + left > 0)) || return 0
-  echo "test: in rotation: part $NULLOPS_TEST_PART of 4; $left tests are left to other days;" \
+  echo "test: in rotation: part $NULLOPS_TEST_PART of 7; $left tests are left to other days;" \
     "PART=all runs all of them. Today ran:"
   ((${#ran[@]} == 0)) || printf '%s\n' "${ran[@]}" | sed 's/^/  /'
 }

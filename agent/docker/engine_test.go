@@ -26,6 +26,7 @@ import (
 //
 // fault: F37, F38
 func TestEngine_KilledAndBack(t *testing.T) {
+	testpart.Rotate(t)
 	engine := dockertest.StartDaemon(t)
 	r := newRigOn(t, engine.Host)
 	before, err := dockertest.ScanForLeaks(t.Context(), engine.Host, "")
@@ -304,6 +305,7 @@ func TestNew_RefusesBadSettings(t *testing.T) {
 
 // Objects are found in every state: created and never started, ended, running.
 func TestList_SeesEveryState(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -8,12 +8,14 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // GPUs are asked of the engine as devices. A node without any refuses to start
 // the container, in words that say so, and the request can be read on it.
 func TestService_GPUsAreDeviceRequests(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -31,6 +32,7 @@ func (r *rig) prepareShared(d *docker.Docker, id string, steps ...pipeline.StepK
 // The first plugin of a run has a place of its own in the network, and those that wait beside it
 // share one. Each reaches services by their names, and nothing is left of it after the last.
 func TestHolder_IsSharedByPlugins(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -57,6 +59,7 @@ func TestHolder_IsSharedByPlugins(t *testing.T) {
 
 // A plugin whose place went away before its turn gets another one, and nobody's else.
 func TestHolder_EndsBeforeItsPluginsTurn(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -68,6 +71,7 @@ func TestHolder_EndsBeforeItsPluginsTurn(t *testing.T) {
 
 // The holder of an agent that died ends with it, and the next list of objects takes it away.
 func TestHolder_EndsWithItsAgent(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

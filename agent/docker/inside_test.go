@@ -12,6 +12,7 @@ import (
 
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/sidecar"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // runInService starts something in a service and, unless it is to continue, reads to its end.
@@ -47,6 +48,7 @@ func runInService(
 // People's commands run in the service's container, files go in and out, and what
 // a command started is gone when the connection is, as when the agent is killed.
 func TestInside(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/agent"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The files of a job that has ended are read, those that match and nothing beside them: no
@@ -15,6 +16,7 @@ import (
 //
 // threat: T45
 func TestReadFiles_OfAnEndedJob(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

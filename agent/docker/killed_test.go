@@ -9,12 +9,14 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
 // A service whose exit code is 137 was killed by the kernel for its memory, or by someone whom we
 // do not know: never by us, who do not ask it then.
 func TestProbe_KilledByWhom(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -8,12 +8,14 @@ import (
 
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/internal/mask"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The engine cuts lines at 16 KiB and gives each piece a time. They come whole, with
 // one time, when they are read and when they are followed; a tail that begins inside
 // a line shows no half of a secret.
 func TestLogs_LongLinesAreWhole(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	const secret = "correct-horse-battery-staple"
 	r := newRig(t)

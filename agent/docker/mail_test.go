@@ -13,6 +13,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker/dockertest"
 	"github.com/nullops/nullops/agent/mailbox"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // catch stores the mails of a deployment until the returned function is called.
@@ -51,6 +52,7 @@ func (r *rig) mailbox(store *mailbox.Store) (id string, box *mailbox.Box) {
 //
 // promise: W-07
 func TestMail_OfServicesAndPlugins(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	store := mailbox.Open(t.TempDir(), mailbox.DefaultLimits())
@@ -86,6 +88,7 @@ func TestMail_OfServicesAndPlugins(t *testing.T) {
 
 // A relay of an earlier release, or beside a service called mail, has no mail port, and says so.
 func TestMail_WithoutAPort(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

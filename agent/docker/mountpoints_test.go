@@ -56,6 +56,7 @@ func TestService_MountsAreInsideVolumes(t *testing.T) {
 // A path that does not fit into the image is refused in a sentence that names it, and no folder of
 // the node.
 func TestService_MountBelowAFileIsRefused(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	for _, path := range []string{"/actor/config.ini", "/tmp"} {

@@ -193,6 +193,7 @@ func TestNames_PluginOfAnEarlierRelease(t *testing.T) {
 // Two services whose keys and volumes read the same when they are joined have a
 // volume each. One that is there under the joined name stays with its data.
 func TestNames_VolumesAreApart(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/agent"
 	"github.com/nullops/nullops/agent/docker"
 	"github.com/nullops/nullops/agent/docker/dockertest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // isInside reports whether a connection is one within its service's own network namespace: both
@@ -27,6 +28,7 @@ func isInside(c net.Conn) bool {
 // An agent that may enters the service's network namespace, so that a connection crosses no bridge;
 // also after the service was started again, in another one. One that may not asks the relay.
 func TestDial_WithinTheServicesNetwork(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -74,6 +74,7 @@ func (r *rig) expectOthersShutOut(deployment string) {
 // The image's user, entrypoint, command and PATH are the same as without the init, whichever user
 // it is.
 func TestService_InitKeepsTheImagesOwnCommand(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -306,6 +307,7 @@ func TestService_VolumeLivesWithTheDeployment(t *testing.T) {
 // A stopped service gets its stop signal, and what it writes then is there after the start; one
 // that ignores the signal is killed.
 func TestService_StopsGracefully(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -543,6 +545,7 @@ func TestRelay_Memory(t *testing.T) {
 
 // The relay dials services by name, and nothing else.
 func TestRelay_RefusesAddresses(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

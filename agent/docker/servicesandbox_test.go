@@ -73,6 +73,7 @@ func (r *rig) log(s agent.ServiceSpec) string {
 //
 // promise: P-01
 func TestServiceSandbox_BeginsAtItsTurn(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()
@@ -159,6 +160,7 @@ func (r *rig) expectBegun(s agent.ServiceSpec, box agent.Object) {
 //
 // promise: P-01
 func TestServiceSandbox_JobRunsOnce(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -22,6 +22,7 @@ import (
 // A service that is removed by an undo, or replaced by a changed one, is stopped with the signal
 // that its image names, and what it writes then is in its volume.
 func TestRemove_ServiceIsToldToEnd(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	r := newRig(t)
 	id := r.deployment()

@@ -165,7 +165,9 @@ func (s *site) sweep(t *testing.T, places []string) {
 		t.Logf("%d kills; settled after the restart: p50 %s, p90 %s, max %s", n,
 			settled[n/2], settled[n*9/10], settled[n-1])
 	}
-	if s.end.Load() == 0 && !t.Failed() {
+	// Of the parts that run on different days, one has the last decision.
+	hasLast := slices.Contains(places, decided+strconv.Itoa(mostDecisions))
+	if hasLast && s.end.Load() == 0 && !t.Failed() {
 		t.Errorf("a life has more than %d decisions: die at each of them", mostDecisions)
 	}
 }

@@ -38,8 +38,8 @@ role: boss
 	file := bad + ":"
 	dry, real := p.runRefused(t, "apply", "--dry-run", "-f", bad), p.runRefused(t, "apply", "-f", bad)
 	for _, want := range []string{
-		file + "21: project hostile-dry, step two, service.resources.cpu: this is text, and a number",
-		file + "25: user left-behind, role: this is not one of admin, user"} {
+		file + "21: project hostile-dry, step two, service.resources.cpu: This is text, and a number",
+		file + "25: user left-behind, role: This is not one of admin, user"} {
 		if !strings.Contains(real, want) {
 			t.Errorf("%q is missing in\n%s", want, real)
 		}
@@ -82,7 +82,7 @@ func deleteDefinitions(t *testing.T, p *product) {
 		t.Errorf("what is held besides: %s", out)
 	}
 	if out := p.runRefused(t, "apply", "-f", two, "--owner", "other"); !strings.Contains(out,
-		two+":1: environment two: environment two belongs to the owner pair") {
+		two+":1: environment two: Environment two belongs to the owner pair") {
 		t.Errorf("of another owner: %s", out)
 	}
 	prune := []string{"apply", "-f", one, "--owner", "pair", "--prune"}

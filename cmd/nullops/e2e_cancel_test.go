@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // cancelAnywhere deletes deployments while they are being created: in every kind
@@ -17,6 +18,7 @@ import (
 //
 // fault: F55
 func cancelAnywhere(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, book := w.product(), newLedger(t)
 	n := p.node("alpha")
 	first := book.ledgerStep("first", "ledger", nil, nil)

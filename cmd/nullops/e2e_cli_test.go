@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // The exit codes that scripts rely on; they are listed in docs/reference/commands.md.
@@ -57,6 +58,7 @@ func (c *terminal) decode(t *testing.T, into any, code int, args ...string) {
 
 // commandLine does the daily work with the command line alone.
 func commandLine(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p := w.product()
 	home := t.TempDir()
 	c := &terminal{p: p, env: []string{"XDG_CONFIG_HOME=" + home}}

@@ -90,24 +90,19 @@ func shippedCompose(t *testing.T, w *world) {
 	if left := s.listLeftovers(t); len(left) > 0 {
 		t.Errorf("taken down with its volumes, and there is %v", left)
 	}
-	s.servesDomain(t)
-	s.ordersForDomain(t)
 }
 
-// servesDomain sets a fresh installation up for a domain: the UI and the hosts of deployments
+// shippedDomain sets a fresh installation up for a domain: the UI and the hosts of deployments
 // answer over HTTPS, with an environment below the domain. A second run changes nothing.
-func (s *shipped) servesDomain(t *testing.T) {
-	t.Helper()
-	bin, secure := t.TempDir(), freeAddress(t)
-	// The names of a domain resolve to this machine, as far as the script can see.
-	writeFile(t, filepath.Join(bin, "getent"), "#!/bin/sh\necho '127.0.0.1 STREAM'\n", 0o755)
-	s.env = append(s.env, "PATH="+bin+":"+os.Getenv("PATH"), "NULLOPS_INGRESS_SECURE_BIND="+secure,
-		"NULLOPS_INGRESS_URL=https://qa.test:"+portOf(secure))
+func shippedDomain(t *testing.T, w *world) {
+	testpart.Rotate(t)
+	s := newShipped(t, w)
+	secure := s.publishDomain(t)
 	s.setup(t, "--domain", "qa.test", "--no-node")
 	login := readLogin(t, filepath.Join(s.dir, "secrets", "cli", "nullops", "login.json"))
 	env := []string{"NULLOPS_CLI_URL=" + s.url, "NULLOPS_CLI_TOKEN=" + login.Token,
 		"NULLOPS_CLI_FINGERPRINT=" + login.Fingerprint}
-	pem, errs, code := runCommand(t, s.w.binary, env, "", "certificate", "authority", "show", "--pem")
+	pem, errs, code := runCommand(t, w.binary, env, "", "certificate", "authority", "show", "--pem")
 	roots := x509.NewCertPool()
 	if code != 0 || !roots.AppendCertsFromPEM([]byte(pem)) {
 		t.Fatalf("there is no authority: %s", errs)
@@ -121,17 +116,31 @@ func (s *shipped) servesDomain(t *testing.T) {
 		return errorText(conn.Close())
 	})
 	s.setup(t, "--no-node")
-	out, _, _ := runCommand(t, s.w.binary, env, "", "export", "environment/qa")
+	out, _, _ := runCommand(t, w.binary, env, "", "export", "environment/qa")
 	if !strings.Contains(out, "domain: qa.test") {
 		t.Errorf("the environment is %s", out)
 	}
 	s.compose(t, "down", "--volumes")
 }
 
-// ordersForDomain sets a fresh installation up with certificates of an authority: the UI and a
-// deployment's host answer with what Pebble signed, after it asked this machine at the plain port.
-func (s *shipped) ordersForDomain(t *testing.T) {
+// publishDomain makes the names of the domain qa.test resolve to this machine, as far as the set-up
+// script can see, and returns the address that serves its hosts over HTTPS.
+func (s *shipped) publishDomain(t *testing.T) (secure string) {
 	t.Helper()
+	bin := t.TempDir()
+	secure = freeAddress(t)
+	writeFile(t, filepath.Join(bin, "getent"), "#!/bin/sh\necho '127.0.0.1 STREAM'\n", 0o755)
+	s.env = append(s.env, "PATH="+bin+":"+os.Getenv("PATH"), "NULLOPS_INGRESS_SECURE_BIND="+secure,
+		"NULLOPS_INGRESS_URL=https://qa.test:"+portOf(secure))
+	return secure
+}
+
+// shippedOrders sets a fresh installation up with certificates of an authority: the UI and a
+// deployment's host answer with what Pebble signed, after it asked this machine at the plain port.
+func shippedOrders(t *testing.T, w *world) {
+	testpart.Rotate(t)
+	s := newShipped(t, w)
+	s.publishDomain(t)
 	door := strings.TrimPrefix(s.url, "https://localhost:")
 	port, err := strconv.Atoi(portOf(s.ingress))
 	if err != nil {
@@ -142,10 +151,6 @@ func (s *shipped) ordersForDomain(t *testing.T) {
 	writeFile(t, roots, authority.TLS, 0o644)
 	writeFile(t, filepath.Join(s.dir, "compose.override.yaml"), "services:\n  controlplane:\n"+
 		"    extra_hosts: [\""+acmetest.ContainersHost+":host-gateway\"]\n", 0o644)
-	s.setVersion(t)
-	if err := os.RemoveAll(filepath.Join(s.dir, "secrets")); err != nil {
-		t.Fatal(err)
-	}
 	s.env = append(s.env, "NULLOPS_HTTP_URL=https://qa.test:"+door)
 	s.setup(t, "--domain", "qa.test", "--no-node", "--email", "ops@qa.test", "--acme",
 		authority.Directory, "--acme-roots", roots)

@@ -256,7 +256,7 @@ resources: {memory_mib: 10}
 pipeline: {steps: [{key: a, service: {name: ghost, env: {A: "${{ secrets.NO }}"},
   resources: {memory_mib: 11}}}]}
 `))
-	for _, want := range []string{"there is no service ghost", `no secret "NO"`, "allows 10"} {
+	for _, want := range []string{"There is no service ghost", `no secret "NO"`, "allows 10"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
 		}

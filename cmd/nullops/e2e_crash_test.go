@@ -38,6 +38,7 @@ func (p *product) answersWithin(t *testing.T, limit time.Duration, url string) {
 // agentDies kills the agent when a deployment is ready, in the middle of another
 // one's plugin, and with its state destroyed.
 func agentDies(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, book := startProduct(t, w), newLedger(t)
 	p.ingress.stop(t)
 	p.startIngress(t, "NULLOPS_INGRESS_SOCKETS="+p.sockets())
@@ -217,11 +218,13 @@ func (n *node) corruptJournal(t *testing.T) {
 // controlPlaneDies kills the control plane while runs are under way: the agent continues by itself,
 // forwards and backwards, and reports when it is back.
 func controlPlaneDies(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, book := startProduct(t, w), newLedger(t)
 	p.applyShop(t)
 	p.defineHostile(t)
 	n := p.enrol(t, "alone", "qa")
-	slow := book.ledgerStep("slow", "ledger-sleep", nil, object{"seconds": 4})
+	// As long as a busy machine needs to begin both runs: the first has not ended by then.
+	slow := book.ledgerStep("slow", "ledger-sleep", nil, object{"seconds": 10})
 	p.define(t, "forwards", slow, webStep("web", "slow"))
 	p.define(t, "backwards", slow, hostileStep("no", []string{"slow"}, object{"mode": "say-no"}))
 	p.define(t, "stays", webStep("web"))
@@ -229,10 +232,10 @@ func controlPlaneDies(t *testing.T, w *world) {
 	url := serviceURL(t, stays, "web")
 	p.answers(t, url)
 	forwards := p.admin.deploy(t, "forwards", "forwards", nil)
+	live := p.admin.follow(t, "/deployments/"+forwards.Id+"/events", "")
 	backwards := p.admin.deploy(t, "backwards", "backwards", nil)
 	book.await(t, "forwards", "create slow")
 	book.await(t, "backwards", "create slow")
-	live := p.admin.follow(t, "/deployments/"+forwards.Id+"/events", "")
 	live.awaitData(t, "step", `"status":"running"`)
 	seen := live.ids()
 	p.controlPlane.kill()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/apiclient"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // rotation is a project whose secrets change while deployments of two versions
@@ -25,6 +26,7 @@ const (
 // runSecrets changes a secret while three deployments of two versions run, and
 // restarts the agent: each keeps the values that it was made with, to the end.
 func runSecrets(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	r := rotation{p: startProduct(t, w)}
 	r.p.applyShop(t)
 	r.n = r.p.enrol(t, "keeper", "qa")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nullops/nullops/controlplane/apiclient"
 	"github.com/nullops/nullops/internal/servertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/plugins/keycloak/keycloaktest"
 	"github.com/nullops/nullops/plugins/stdio/stdiotest"
 )
@@ -52,6 +53,7 @@ func startServers(t *testing.T) *servers {
 // into each server before, in between and after: the rollback has to restore exactly what was
 // there.
 func pluginsLeaveNothing(t *testing.T, w *world) {
+	testpart.Rotate(t)
 	p, s := w.product(), startServers(t)
 	n := p.node("alpha")
 	p.admin.put(t, "/projects/all", object{"resources": object{"memory_mib": 512}}, nil)

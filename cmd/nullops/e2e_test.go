@@ -94,6 +94,8 @@ func TestEndToEnd(t *testing.T) {
 		{"RefusedStarts", refusedStarts},
 		{"Encrypted", serveTLS},
 		{"ShippedCompose", shippedCompose},
+		{"ShippedDomain", shippedDomain},
+		{"ShippedOrders", shippedOrders},
 		{"FreshMachine", fresh},
 		{"CertificateOrders", certificateOrders},
 		{"Access", accessLevels},

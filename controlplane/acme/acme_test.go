@@ -26,6 +26,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/ingress"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -322,6 +323,7 @@ func (w *world) requestUnknownToken(t *testing.T, host string) {
 // Wildcards come over the name server. A wrong key is said so, with the time of
 // the next try; the right one is tried at once.
 func TestOrders_NameServer(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.environment(t, "qa", "web.shop.qa.acme.test")
@@ -532,6 +534,7 @@ func (w *world) port(t *testing.T) int {
 // limit of concurrent orders nor the library's locks block others. In the end the order fails with
 // that reason.
 func TestOrders_SilentAuthority(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	silent := &silence{Listener: listenLoopback(t)}

@@ -65,6 +65,7 @@ func (w *world) shownAs(d controlplane.Deployment) string {
 // A ready deployment whose services do not work is degraded, wherever people
 // look, and ready again when they do.
 func TestDegraded_FollowsTheServices(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

@@ -163,6 +163,7 @@ func TestDocuments_PreviewSaysWhatApplyingDoes(t *testing.T) {
 
 // One bad document at the end undoes all those before it, and every problem is named, once.
 func TestDocuments_AllOrNothing(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.people()

@@ -16,6 +16,7 @@ import (
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -392,6 +393,7 @@ func (w *world) now() (at time.Time) {
 // A deployment may be extended any number of times: the hundredth extension is as long as the
 // first.
 func TestLife_ExtendsWithoutLimit(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/nodes"
 	"github.com/nullops/nullops/controlplane/postgres"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -140,6 +141,7 @@ func (w *world) eachGPUOnce(node string, want int) {
 // Anyone who may deploy may do so as often as there is room: nobody counts a user's or a team's
 // deployments, nor how many are begun at once.
 func TestPlacement_NoQuotas(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()

@@ -23,6 +23,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/review"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 const (
@@ -388,6 +389,7 @@ func (w *world) expectTaken(source string, a answer) {
 
 // A new commit recreates the deployment, once the registry has its image.
 func TestReview_UpdateWaitsAndRecreates(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

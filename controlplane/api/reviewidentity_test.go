@@ -70,6 +70,7 @@ func (w *world) awaitReview(rule string, fits func(api.Review) bool) api.Review 
 // Branches and pull requests whose names are spelled alike get deployments of
 // their own, and closing one leaves the others alone.
 func TestReview_NamesThatAreSpelledAlike(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

@@ -7,6 +7,7 @@ import (
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -37,6 +38,7 @@ func tagsOf(d controlplane.Deployment) map[pipeline.StepKey]string {
 // The image of the second service comes when the first one's is deployed. It is deployed, too, and
 // the code host is notified again.
 func TestReview_TheSecondImageIsDeployed(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

@@ -12,6 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/api"
 	"github.com/nullops/nullops/controlplane/lifecycle"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // stateHost is a code host that says one state of all its pull requests; none
@@ -39,6 +40,7 @@ func closedReview(r api.Review) bool { return r.State == api.ReviewStateRemoved 
 // although its opening only arrives, and loses the one it has. Where the host
 // does not answer, the events decide.
 func TestReview_AsksForThePresentState(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
@@ -93,6 +95,7 @@ func TestReview_AsksForThePresentState(t *testing.T) {
 // pushes takes nothing back, nor does a close that is delivered after the reopening. A copy at the
 // host that is behind counts for nothing.
 func TestReview_FollowsTheHostWithinOneSecond(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

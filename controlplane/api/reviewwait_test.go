@@ -10,6 +10,7 @@ import (
 	"github.com/nullops/nullops/controlplane/catalog"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -30,6 +31,7 @@ func (w *world) endTime(rule string) {
 // Without room, or without a turn on the node, a review ends at its limit, and the code host gets
 // the reason. A late deployment is reported when it is ready.
 func TestReview_WithoutRoomEndsAndIsTold(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()
@@ -85,6 +87,7 @@ func TestReview_GivenUpIsNotReady(t *testing.T) {
 // The commit's status follows a deployment that becomes degraded, and one that works again, with
 // one update each; a service that works and fails by turns changes nothing more.
 func TestReview_FollowsADegradedDeployment(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorldWith(t, onThisMachine)
 	w.shop()

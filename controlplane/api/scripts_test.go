@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/nullops/nullops/controlplane/api"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/pipeline"
 )
 
@@ -30,6 +31,7 @@ func newScriptPipeline(source string) pipeline.Pipeline {
 
 // A script is checked when its pipeline is saved: an error names step, field, line and column.
 func TestPutPipeline_ChecksScripts(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
@@ -68,6 +70,7 @@ func TestPutPipeline_ChecksScripts(t *testing.T) {
 }
 
 func TestTestScript_RunsWithRecordedInputs(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()

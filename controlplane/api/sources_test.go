@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/sources"
 	"github.com/nullops/nullops/internal/gitfetch"
 	"github.com/nullops/nullops/internal/gitfetch/gittest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 func (w *world) newSources(log *slog.Logger) *sources.Sources {
@@ -285,6 +286,7 @@ func TestSources_ForcePushBetweenShownAndConfirmed(t *testing.T) {
 // With an invalid document among good ones nothing is applied, and each problem has its file, line,
 // field and remedy. A secret in clear text is one, and so is a kind that the source may not define.
 func TestSources_RefuseDocuments(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w, root, r := gitWorld(t, object{"mode": "automatic"})
 	before := w.everything(root)
@@ -364,6 +366,7 @@ func (w *world) alertsOfSource(want int) {
 // An automatic source applies what was pushed, as soon as the code host says so with a signature
 // that holds. What vanishes is removed only if the source may, and only if nothing uses it.
 func TestSources_AutomaticWithWebhook(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	w, root, r := gitWorld(t, object{"mode": "automatic", "webhook": "gitea",
 		"secret": "a secret that is long enough", "period_minutes": 1440})

@@ -12,6 +12,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/controlplane/seal"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -85,6 +86,7 @@ const rowReader = `SELECT string_agg(table_name || ': ' || coalesce((xpath('/tab
 
 // A backup holds every row of every table, those with secrets too.
 func TestBackup_HoldsEveryTable(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	url, other, keys := pgtest.NewFilledDatabase(
 		t,
@@ -110,6 +112,7 @@ func TestBackup_HoldsEveryTable(t *testing.T) {
 // A restored database does not know who used what since the backup: by its times everything has
 // ended, and would be removed with its data. So each lifetime and each deadline begins again.
 func TestRestore_EndsNothingByOldTimes(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	url, other, keys := pgtest.NewFilledDatabase(t, migrations.FS), pgtest.NewEmptyDatabase(t),
 		newRing(t, "k1")
@@ -187,6 +190,7 @@ func TestBackup_RoundTrip(t *testing.T) {
 // A file that is not whole is refused, whatever is wrong with it, and leaves a
 // database that the right file can still be restored into.
 func TestRestore_RefusesWhatIsNotWhole(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	store, _ := fillDatabase(t)
 	keys := newRing(t, "k1")

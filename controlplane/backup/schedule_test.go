@@ -21,6 +21,7 @@ import (
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
 	"github.com/nullops/nullops/internal/servertest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -57,6 +58,7 @@ func newFolder(t *testing.T) backup.Target {
 
 // Every target keeps what is whole, and nothing of what failed.
 func TestTarget(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) backup.Target{
 		"folder": newFolder, "bucket": newBucket} {
@@ -150,6 +152,7 @@ func listRecords(t *testing.T, store *postgres.Store) []controlplane.BackupRecor
 // by 'nullops restore', and makes room: the newest are kept, and what is no backup is never
 // removed.
 func TestSchedule_ProvesEachBackupAndKeepsTheNewest(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	s, url := newSchedule(t, newBucket(t))
 	for _, name := range []string{"nullops-20010101T000000Z.backup",
@@ -209,6 +212,7 @@ func (f forgetfulTarget) Write(ctx context.Context, name string, write func(io.W
 
 // A backup that cannot be restored has failed, says so where alerts look, and removes no older one.
 func TestSchedule_ABackupThatCannotBeRestoredHasFailed(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	s, _ := newSchedule(t, forgetfulTarget{newFolder(t)})
 	s.Keep = 1
@@ -234,6 +238,7 @@ func TestSchedule_ABackupThatCannotBeRestoredHasFailed(t *testing.T) {
 // A database that is called like the scratch database and holds something is never emptied, and
 // two backups never share it.
 func TestSchedule_LeavesOthersDatabasesAlone(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	s, url := newSchedule(t, newFolder(t))
 	if err := s.Store.EnsureScratch(t.Context(), ""); err != nil {

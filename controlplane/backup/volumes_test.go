@@ -17,6 +17,7 @@ import (
 	"github.com/nullops/nullops/controlplane/backup"
 	"github.com/nullops/nullops/controlplane/lifecycle"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 )
 
@@ -172,6 +173,7 @@ func TestVolumes_BackupContinues(t *testing.T) {
 
 // An archive that was cut off, as when a file shrinks while it is read, is no copy.
 func TestVolumes_BackupRefusesCutArchives(t *testing.T) {
+	testpart.Rotate(t)
 	w := newVolumeWorld(t)
 	whole := w.nodes.content["data"]
 	for _, end := range []int{len(whole) - 1024, 600, 512, 0} {

@@ -15,6 +15,7 @@ import (
 	"github.com/nullops/nullops/controlplane/seal"
 	"github.com/nullops/nullops/controlplane/vault"
 	"github.com/nullops/nullops/controlplane/vault/vaulttest"
+	"github.com/nullops/nullops/internal/testpart"
 )
 
 // vaultClient signs in to the server by AppRole.
@@ -37,6 +38,7 @@ func ringOf(t *testing.T, first, second seal.Wrapper) *seal.Keyring {
 // Every kind of value moves from a local key to Vault and back. A move that breaks off in the
 // middle has lost nothing, and the next call finishes it.
 func TestRotateKeys_MovesToVaultAndBack(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	server := vaulttest.New(t)
 	client := vaultClient(t, server)

@@ -14,6 +14,7 @@ import (
 	"github.com/nullops/nullops/controlplane"
 	"github.com/nullops/nullops/controlplane/postgres"
 	"github.com/nullops/nullops/controlplane/postgres/pgtest"
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/migrations"
 	"github.com/nullops/nullops/pipeline"
 )
@@ -185,6 +186,7 @@ func TestDeployments_TransitionsAgreeWithTheTable(t *testing.T) {
 
 // Every migration goes down and up again, on rows.
 func TestMigrate_UpDownUp(t *testing.T) {
+	testpart.Rotate(t)
 	t.Parallel()
 	url := pgtest.NewEmptyDatabase(t)
 	s := pgtest.Open(t, url)

@@ -106,8 +106,8 @@ func TestStore_PoolsAndKeeps(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if got := first.Stats(); got.Max != 8 {
-		t.Errorf("pool of %d connections, want 8", got.Max)
+	if got := first.Stats(); got.Max != 4 {
+		t.Errorf("pool of %d connections, want 4", got.Max)
 	}
 	first.Close()
 	err := pgtest.Open(t, url).Read(t.Context(), func(tx *postgres.Tx) error {

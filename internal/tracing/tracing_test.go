@@ -18,6 +18,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/nullops/nullops/internal/testpart"
 	"github.com/nullops/nullops/internal/tracing"
 )
 
@@ -106,6 +107,7 @@ func TestRuns_HaveOneTree(t *testing.T) {
 // A collector that refuses, hangs or is away slows nothing down: spans are dropped and counted,
 // and memory is bounded.
 func TestCollector_DownSlowOrRefusing(t *testing.T) {
+	testpart.Rotate(t)
 	hang := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {

@@ -30,7 +30,7 @@ const main = ({ id, project, environment }, other) => [
   ["not found", "/deployments/nowhere/nothing", ".empty"],
 ];
 
-/** Each run has a quarter of the pages, see part.mjs. */
+/** Each run has a seventh of the pages, see part.mjs. */
 const isDue = (name) => runsToday(`accessibility of ${name}`);
 
 /** The others: in one theme and by their width here, in both themes by the slow stories. */

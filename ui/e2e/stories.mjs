@@ -53,21 +53,19 @@ import { stories as talk } from "./talk.mjs";
 import { stories as two, long as twoLong } from "./two.mjs";
 import { stories as wcag } from "./wcag.mjs";
 
+/** A line that was lost, or a word that became an element. */
+const lines = live.filter(([name]) => /loses no line|^hostile/.test(name));
+
 /** Told in every run: what the product promises first of all. */
-export const every = [
-  access,
+export const every = [access, main, lines, accessibility, failure].flat();
+
+/** Told in one run of seven, which the name decides and the weekday: see part.mjs. */
+export const rotated = [
+  live.filter((story) => !lines.includes(story)),
   plugins,
-  main,
-  live,
   drawing,
   overview,
   nodes,
-  accessibility,
-  failure,
-].flat();
-
-/** Told in one run of four, which the name decides and the date: see part.mjs. */
-export const rotated = [
   admin,
   factors,
   people,
@@ -118,7 +116,6 @@ export const slow = [
   twoLong,
 ].flat();
 
-const lines = live.filter(([name]) => /loses no line|^hostile/.test(name));
 /**
  * Those that fail the run at once. A race between two windows or people, a line that was lost, a word
  * that became an element, a door that stood open, a fault of accessibility: no slow engine explains

@@ -43,7 +43,7 @@ func Open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	s, err := postgres.Open(ctx, postgres.Config{URL: dsn, MaxConns: 8})
+	s, err := postgres.Open(ctx, postgres.Config{URL: dsn, MaxConns: 4})
 	if err != nil {
 		t.Fatalf("open test database: %v", err)
 	}

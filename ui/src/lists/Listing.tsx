@@ -34,7 +34,8 @@ export function Listing<T>(props: ListProps<T>) {
       {query.data && query.data.length > 0 ? (
         <Filters {...props} search={search} set={set} />
       ) : null}
-      <div className="body tblf" aria-busy={query.isPending}>
+      {/* What stands below the table does not scroll sideways or fade with it. */}
+      <div className={props.below ? "body" : "body tblf"} aria-busy={query.isPending}>
         {query.isError ? (
           <ErrorState
             what={props.unread}
@@ -49,7 +50,11 @@ export function Listing<T>(props: ListProps<T>) {
             {props.empty}
           </EmptyState>
         ) : null}
-        {shown.length > 0 ? <Rows rows={shown} {...props} /> : null}
+        {shown.length > 0 ? (
+          <div className={props.below ? "tblf" : undefined}>
+            <Rows rows={shown} {...props} />
+          </div>
+        ) : null}
         {query.data && query.data.length > 0 && shown.length === 0 ? (
           <NoMatch {...props} search={search} set={set} />
         ) : null}
