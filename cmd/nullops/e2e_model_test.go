@@ -102,11 +102,11 @@ func modelSecrets(t *testing.T, p *product) {
 	t.Helper()
 	const path = "/projects/model/secrets/LICENCE"
 	for says, generate := range map[string]object{
-		"could be guessed":      {"pattern": "[0-9]{9}"},
-		"Leave length and":      {"pattern": "[a-z]{20}", "length": 20},
-		"12 to 128 characters":  {"alphabet": "hex"},
-		"no number of times":    {"pattern": "[a-z]{}"},
-		"maximum string length": {"pattern": strings.Repeat("[a-z]", 60)},
+		"could be guessed":           {"pattern": "[0-9]{9}"},
+		"Leave length and":           {"pattern": "[a-z]{20}", "length": 20},
+		"12 to 128 characters":       {"alphabet": "hex"},
+		"no number of times":         {"pattern": "[a-z]{}"},
+		"longer than 256 characters": {"pattern": strings.Repeat("[a-z]", 60)},
 	} {
 		a := p.admin.ask(t, http.MethodPut, path, object{"generate": generate})
 		if a.status != http.StatusBadRequest || !strings.Contains(a.body, says) {
