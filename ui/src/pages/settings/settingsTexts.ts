@@ -197,7 +197,7 @@ export const settingsTexts = {
     ok: "Its description and keys are good, and it does not refuse the client and its redirect address. Whether it accepts the client's secret shows when somebody signs in.",
     failed: "Nobody can sign in through this provider.",
     untested: "It was not tested.",
-    lines: "NULLOPS_OIDC_ISSUER=… NULLOPS_OIDC_CLIENT=… NULLOPS_OIDC_SECRET=…",
+    lines: "NULLOPS_OIDC_ISSUER=…\nNULLOPS_OIDC_CLIENT=…\nNULLOPS_OIDC_SECRET=…",
   },
   mail: {
     title: "Mail",
