@@ -80,7 +80,7 @@ go_rest() {
 2 ./agent/junit FuzzCollector
 3 ./agent/wire FuzzReadFrame
 4 ./pipeline FuzzParse
-1 ./plugins/stdio FuzzDecodeResponse
+5 ./plugins/stdio FuzzDecodeResponse
 TARGETS
   # Our programs under tools/ are packages made of files, see tools/run.
   local dir files

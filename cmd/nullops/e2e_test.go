@@ -52,6 +52,7 @@ func TestEndToEnd(t *testing.T) {
 		run  func(*testing.T, *world)
 	}{
 		// The longest first: they overlap with the others.
+		{"AlertCauses", alertCauses},
 		{"EngineDies", engineDies},
 		{"Story", story},
 		{"Replicas", replicas},
@@ -106,7 +107,6 @@ func TestEndToEnd(t *testing.T) {
 		{"Traced", traced},
 		{"VaultKeys", vaultKeys},
 		{"CaughtMails", caughtMails},
-		{"AlertCauses", alertCauses},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
