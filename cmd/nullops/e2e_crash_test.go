@@ -38,7 +38,6 @@ func (p *product) answersWithin(t *testing.T, limit time.Duration, url string) {
 // agentDies kills the agent when a deployment is ready, in the middle of another
 // one's plugin, and with its state destroyed.
 func agentDies(t *testing.T, w *world) {
-	testpart.Rotate(t)
 	p, book := startProduct(t, w), newLedger(t)
 	p.ingress.stop(t)
 	p.startIngress(t, "NULLOPS_INGRESS_SOCKETS="+p.sockets())

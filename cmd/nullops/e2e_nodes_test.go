@@ -19,7 +19,6 @@ import (
 // threat: T5
 // fault: F25, F27
 func nodeTrust(t *testing.T, w *world) {
-	testpart.Rotate(t)
 	p := startProduct(t, w)
 	p.applyShop(t)
 	n := p.enrol(t, "swapped", "qa")
