@@ -158,23 +158,23 @@ chaos: build ## break a whole installation at random and check it (MINUTES=10; S
 
 .PHONY: soak
 soak: build ## use a whole installation and see whether it grows; 60 minutes are written to docs/soak.*
-	@tools/run services -- tools/run bench --soak '$(or $(MINUTES),60)m'
+	@tools/run services --disk -- tools/run bench --soak '$(or $(MINUTES),60)m'
 
 .PHONY: bench
 bench: build ## measure against docker, nginx and a plain proxy; writes docs/benchmarks.json (ROWS narrows it)
 	@tools/setup/install.sh bench
 	@tools/bench/peers.sh
-	@tools/run services -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)') \
+	@tools/run services --disk -- tools/run bench $(if $(ROWS),--publish --only '$(ROWS)') \
 		$(if $(RESUME),--resume)
 
 .PHONY: bench-fleet
 bench-fleet: build ## measure a control plane with AGENTS=10000 agents; 10000 are written to docs/fleet.*
-	@tools/run services --only postgres,registry -- tools/run fleet --agents $(AGENTS) \
+	@tools/run services --disk --only postgres,registry -- tools/run fleet --agents $(AGENTS) \
 		$(if $(filter 10000,$(AGENTS)),--publish)
 
 .PHONY: bench-scale
 bench-scale: build ## measure how costs grow with agents and deployments; writes docs/scale.*
-	@tools/run services --only postgres,registry -- tools/run fleet --scale --publish
+	@tools/run services --disk --only postgres,registry -- tools/run fleet --scale --publish
 
 .PHONY: bench-ui
 bench-ui: build ## measure the UI in a browser; writes docs/bench-ui.json and .md

@@ -116,6 +116,9 @@ func TestGroup_LeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := &group{dir: dir}
+	if _, err := g.newMemoryDir(nil); err != nil {
+		t.Fatal(err)
+	}
 	ready := filepath.Join(dir, "ready")
 	stubborn := exec.Command("sh", "-c", `trap "" TERM; : >"$0"; while :; do sleep 1; done`, ready)
 	c, err := g.start("stubborn", syscall.SIGTERM, stubborn)
@@ -137,8 +140,10 @@ func TestGroup_LeavesNothing(t *testing.T) {
 	if users := usersOf(dir); len(users) > 0 {
 		t.Errorf("processes %v are left", users)
 	}
-	if _, err := os.Stat(dir); err == nil {
-		t.Errorf("%s is left", dir)
+	for _, one := range []string{dir, memoryDirOf(dir)} {
+		if _, err := os.Stat(one); err == nil {
+			t.Errorf("%s is left", one)
+		}
 	}
 }
 
@@ -149,12 +154,16 @@ func TestSweep_RemovesOnlyWhatNobodyHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	stale := filepath.Join(os.TempDir(), dirPrefix+"stale")
-	if err := os.MkdirAll(filepath.Join(stale, "postgres"), 0o755); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{filepath.Join(stale, "postgres"), memoryDirOf(stale)} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	sweepStale()
-	if _, err := os.Stat(stale); err == nil {
-		t.Error("the stale folder is left")
+	for _, dir := range []string{stale, memoryDirOf(stale)} {
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("the stale folder %s is left", dir)
+		}
 	}
 	if _, err := os.Stat(held); err != nil {
 		t.Error("the folder in use is gone")

@@ -47,6 +47,7 @@ type options struct {
 	only    []string // of docker, postgres, registry
 	images  bool     // fill the registry from this repository's own sources
 	engine  engine   // which Docker Engine
+	onDisk  bool     // keep databases on the disk, as those of users
 	command []string // empty: wait for a signal
 }
 
@@ -56,6 +57,7 @@ func parseOptions(args []string) (options, error) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	only := flags.String("only", "docker,postgres,registry", "which servers to start")
 	images := flags.Bool("images", true, "push the images of this repository to the registry")
+	onDisk := flags.Bool("disk", false, "keep databases on the disk, also if there is memory for them")
 	var wanted engine
 	flags.StringVar(&wanted.version, "engine", os.Getenv(engineVariable),
 		"start this Docker Engine: 20.10, 29 or 29-classic; empty is whatever answers, or Debian's")
@@ -65,7 +67,7 @@ func parseOptions(args []string) (options, error) {
 		return options{}, err
 	}
 	o := options{only: strings.Split(*only, ","), images: *images, engine: wanted,
-		command: flags.Args()}
+		onDisk: *onDisk, command: flags.Args()}
 	for _, name := range o.only {
 		if !slices.Contains([]string{"docker", "postgres", "registry"}, name) {
 			return o, fmt.Errorf("--only %s: use docker, postgres, registry", name)
@@ -133,7 +135,7 @@ func startAll(ctx context.Context, g *group, o options) ([]string, error) {
 		start func(context.Context, *group) ([]string, error)
 	}{
 		{"docker", o.engine.startDocker},
-		{"postgres", startPostgres},
+		{"postgres", o.startPostgres},
 		{"registry", startRegistry},
 	}
 	for _, s := range starters {

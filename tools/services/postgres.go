@@ -29,9 +29,9 @@ var fastSettings = []string{
 	"listen_addresses=127.0.0.1",
 }
 
-// startPostgres makes a new cluster in the run's folder. It listens on loopback
-// with trust authentication: nothing in it outlives the run or is worth stealing.
-func startPostgres(ctx context.Context, g *group) ([]string, error) {
+// startPostgres makes a new cluster, in memory if that is allowed and there is enough. It listens
+// on loopback with trust authentication: nothing in it outlives the run or is worth stealing.
+func (o options) startPostgres(ctx context.Context, g *group) ([]string, error) {
 	bin, err := postgresBin(ctx)
 	if err != nil {
 		return nil, err
@@ -49,14 +49,20 @@ func startPostgres(ctx context.Context, g *group) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := initDatabase(ctx, bin, dir, owner); err != nil {
+	data := filepath.Join(dir, "data")
+	if !o.onDisk && hasSpareMemory() {
+		if data, err = g.newMemoryDir(owner); err != nil {
+			return nil, err
+		}
+	}
+	if err := initDatabase(ctx, bin, data, owner); err != nil {
 		return nil, err
 	}
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-D", filepath.Join(dir, "data"), "-p", strconv.Itoa(port), "-k", dir}
+	args := []string{"-D", data, "-p", strconv.Itoa(port), "-k", dir}
 	for _, setting := range fastSettings {
 		args = append(args, "-c", setting)
 	}
@@ -79,11 +85,11 @@ func startPostgres(ctx context.Context, g *group) ([]string, error) {
 	return []string{"NULLOPS_TEST_POSTGRES=" + url}, nil
 }
 
-func initDatabase(ctx context.Context, bin, dir string, owner *syscall.Credential) error {
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
+func initDatabase(ctx context.Context, bin, data string, owner *syscall.Credential) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data,
 		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner, Pdeathsig: syscall.SIGKILL}
-	cmd.Dir = dir
+	cmd.Dir = filepath.Dir(data)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, strings.TrimSpace(string(text)))
 	}

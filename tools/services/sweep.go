@@ -78,7 +78,16 @@ func sweepStale() {
 	}
 }
 
+// removeRunDir removes the folder of a run, and the one that it has in memory.
 func removeRunDir(dir string) error {
+	var err error
+	if strings.HasPrefix(filepath.Base(dir), dirPrefix) {
+		err = removeDir(memoryDirOf(dir))
+	}
+	return errors.Join(err, removeDir(dir))
+}
+
+func removeDir(dir string) error {
 	err := os.RemoveAll(dir)
 	if err != nil && os.Geteuid() != 0 {
 		_, err = asRoot(context.Background(), nil, "rm", "-rf", "--one-file-system", dir)
