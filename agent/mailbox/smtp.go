@@ -35,6 +35,9 @@ const (
 	burstBytes     = 32 << 20
 	leastCost      = 64 << 10
 	commandCost    = 64
+	// partingTimeout bounds the wait for connections whose clients are gone: a mail that came whole
+	// is stored.
+	partingTimeout = 10 * time.Second
 	// longestAddress is more than RFC 5321 allows.
 	longestAddress = 320
 )
@@ -61,12 +64,18 @@ func (b *Box) Serve(ctx context.Context, accept Accepter, log *slog.Logger) erro
 	// Who asks for reports of delivery gets none: nothing is delivered.
 	server.EnableSMTPUTF8, server.EnableBINARYMIME, server.EnableDSN = true, true, true
 	server.ErrorLog = debugLog{log}
-	listener := &acceptListener{ctx: ctx, accept: accept, slots: make(chan struct{}, maxConns),
-		pace: rate.NewLimiter(bytesPerSecond, burstBytes)}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	err := server.Serve(listener)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	err := server.Serve(&acceptListener{ctx: serving, accept: accept,
+		slots: make(chan struct{}, maxConns), pace: rate.NewLimiter(bytesPerSecond, burstBytes)})
+	// The server's own Close takes away what its connections are using at that moment. Without
+	// their clients, they end by themselves.
 	stop()
-	_ = server.Close()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), partingTimeout)
+	defer cancel()
+	if failed := server.Shutdown(ending); failed != nil {
+		log.Warn("mail connections did not end", "error", failed)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -104,8 +113,11 @@ func (l *acceptListener) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	return &clientConn{Conn: conn, ctx: l.ctx, pace: l.pace,
-		release: sync.OnceFunc(func() { <-l.slots })}, nil
+	part := context.AfterFunc(l.ctx, func() { _ = conn.Close() })
+	return &clientConn{Conn: conn, ctx: l.ctx, pace: l.pace, release: sync.OnceFunc(func() {
+		part()
+		<-l.slots
+	})}, nil
 }
 
 // Close implements net.Listener.

@@ -182,6 +182,20 @@ func TestBox_ForgetsHalfPieces(t *testing.T) {
 	}
 }
 
+// An agent that stops while mails come in pieces keeps no half of one, and takes nothing from under
+// the connections that are at work: the race detector saw that it did.
+func TestBox_StopsWhilePiecesCome(t *testing.T) {
+	for range 20 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			_, address := serve(t, t.TempDir(), mailbox.DefaultLimits())
+			c := dial(t, address)
+			c.say("EHLO app => 250", "MAIL FROM:<a@b.c> => 250", toAnn)
+			c.write("BDAT 100000 LAST\r\nSubject: half\r\n\r\n")
+		})
+	}
+}
+
 // A client that says how large its mail is hears at once that it is too large, and that is counted
 // too. Lines and mails that are too long are refused for good, so that nobody sends them again.
 func TestBox_CountsEveryRefusal(t *testing.T) {
