@@ -317,7 +317,7 @@ func (w *updateWorld) push(action string, n int) {
 // until has the review looked at until something is so.
 func (w *updateWorld) until(what string, so func(controlplane.Review) bool) controlplane.Review {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		_, err := w.conn.Exec(w.t.Context(), "UPDATE reviews SET due_at = now() WHERE due_at > now()")
 		w.must(nil, err)
 		select {
