@@ -188,7 +188,14 @@ func TestBox_StopsWhilePiecesCome(t *testing.T) {
 	for range 20 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			_, address := serve(t, t.TempDir(), mailbox.DefaultLimits())
+			var box *mailbox.Box
+			t.Cleanup(func() { // after the box was stopped
+				if all := list(t, box); len(all) > 0 {
+					t.Errorf("kept %+v", all)
+				}
+			})
+			var address string
+			box, address = serve(t, t.TempDir(), mailbox.DefaultLimits())
 			c := dial(t, address)
 			c.say("EHLO app => 250", "MAIL FROM:<a@b.c> => 250", toAnn)
 			c.write("BDAT 100000 LAST\r\nSubject: half\r\n\r\n")

@@ -147,6 +147,18 @@ func TestGroup_LeavesNothing(t *testing.T) {
 	}
 }
 
+// A folder on the disk is no place in memory, nor is one that is not there.
+func TestRoomIn_CountsMemoryOnly(t *testing.T) {
+	for _, dir := range []string{"/proc", filepath.Join(t.TempDir(), "absent")} {
+		if room := roomIn(dir); room != 0 {
+			t.Errorf("%s has room for %d bytes in memory", dir, room)
+		}
+	}
+	if availableMemory() < 1<<20 {
+		t.Error("the machine has less than a megabyte of memory")
+	}
+}
+
 func TestSweep_RemovesOnlyWhatNobodyHolds(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	held, err := newRunDir()

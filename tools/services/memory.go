@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,12 +9,19 @@ import (
 	"syscall"
 )
 
-// memoryRoot is a file system in memory that Linux has everywhere.
+// memoryRoot is where Linux keeps a file system in memory.
 const memoryRoot = "/dev/shm"
 
-// spareMemory is how much memory must be available, in KiB: all databases of a whole test run, and
-// as much again for the tests.
-const spareMemory = 8 << 20
+const (
+	// tmpfsMagic is the type of a file system in memory, see statfs(2).
+	tmpfsMagic = 0x01021994
+	// spareMemory is how much memory must be available, in bytes, so that the tests have enough
+	// beside the databases, of which a whole run had 150 MiB at once.
+	spareMemory = 8 << 30
+	// spareRoom is how much of it the file system must give, in bytes. In a container it is often
+	// as small as 64 MiB, however much memory the machine has.
+	spareRoom = 2 << 30
+)
 
 // memoryDirOf is the folder in memory of a run with this folder. Its name is the run's, so that who
 // sweeps a stale run finds it.
@@ -40,22 +45,34 @@ func (g *group) newMemoryDir(owner *syscall.Credential) (string, error) {
 	return filepath.Join(dir, "data"), nil
 }
 
-// hasSpareMemory reports whether a database in memory leaves enough to the tests. Where that is not
-// known, it does not.
+// hasSpareMemory reports whether databases fit into memory and leave enough to the tests. Where
+// that cannot be found out, they do not.
 func hasSpareMemory() bool {
-	if _, err := os.Stat(memoryRoot); errors.Is(err, fs.ErrNotExist) {
-		return false
+	return roomIn(memoryRoot) >= spareRoom && availableMemory() >= spareMemory
+}
+
+// roomIn is how many bytes can be written to a file system in memory; 0 for any other.
+func roomIn(dir string) uint64 {
+	var found syscall.Statfs_t
+	if err := syscall.Statfs(dir, &found); err != nil || found.Type != tmpfsMagic {
+		return 0
 	}
+	return found.Bavail * uint64(found.Bsize)
+}
+
+// availableMemory is the machine's memory that is available to new programs, in bytes; 0 if it is
+// not known.
+func availableMemory() uint64 {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {
-		return false
+		return 0
 	}
 	defer func() { _ = file.Close() }()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		if text, found := strings.CutPrefix(lines.Text(), "MemAvailable:"); found {
-			kib, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(text), " kB"))
-			return err == nil && kib >= spareMemory
+			kib, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(text), " kB"), 10, 64)
+			return kib << 10
 		}
 	}
-	return false
+	return 0
 }

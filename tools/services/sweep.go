@@ -78,7 +78,8 @@ func sweepStale() {
 	}
 }
 
-// removeRunDir removes the folder of a run, and the one that it has in memory.
+// removeRunDir removes the folder of a run, and the one that it has in memory. A folder with
+// another name is no run's, and what has that name in memory is somebody else's.
 func removeRunDir(dir string) error {
 	var err error
 	if strings.HasPrefix(filepath.Base(dir), dirPrefix) {
